@@ -1,0 +1,1 @@
+"""Pure decisions: values and ``now`` in, values out. Imports the model only."""

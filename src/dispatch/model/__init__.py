@@ -1,0 +1,1 @@
+"""Values: what every part of dispatch speaks of. Imports no other part."""

@@ -1,0 +1,1 @@
+"""The seams: what adapters, stores, transports and clocks implement."""

@@ -1,0 +1,178 @@
+"""What an adapter implements: the base protocol, and those optional ones that its scheduler can honour.
+
+An adapter only translates. It takes no decision about recovery, keeps no durable state, and starts no background work.
+Every method may raise ``Unavailable`` (reads and undelivered writes: nothing happened) and, for a write that left,
+``OutcomeUnknown``. All other errors are named with the method.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol, runtime_checkable
+
+from dispatch.model.answers import Answers, ClusterIdentity, Declarations
+from dispatch.model.base import Instant, Value
+from dispatch.model.job import Job
+from dispatch.model.status import NodeReport, Observation
+
+
+class CallMeta(Value):
+    """What every write carries. A call whose command starts after ``deadline`` does nothing and raises ``Expired``.
+
+    The deadline is compared where the command runs, on that host's clock.
+    """
+
+    deadline: Instant
+
+
+class HoldMeta(CallMeta):
+    """A hold: its instance, and who wants it until when and why, where the scheduler can keep that."""
+
+    instance: int
+    by: str = ""
+    until: Instant | None = None
+    why: str = ""
+
+
+class StartOrder(Value):
+    """One object to create, gated.
+
+    ``job`` has the policy's changes applied. ``base`` is the begin time of the gate in Unix seconds (hold instance I is
+    ``base + I``). ``attempt`` is unique to this start. ``exclude`` are nodes it must not run on.
+    """
+
+    id: str
+    job: Job
+    spec_hash: str
+    store: str
+    submission: int
+    attempt: str
+    base: int
+    exclude: tuple[str, ...] = ()
+
+
+class Reading(Value):
+    """One answered read: all objects of the jobs that were asked for, whoever's store made them.
+
+    ``sent`` is the clock of the host where the command ran, taken before it read. ``boot`` is the controller's
+    incarnation, the same before and after the read.
+    """
+
+    sent: Instant
+    boot: str
+    observations: tuple[Observation, ...] = ()
+
+
+class OutputPlace(Value):
+    """Whose output to read: the job with its changes, and the execution."""
+
+    id: str
+    job: Job
+    submission: int
+    restarts: int
+
+
+class Backend(Protocol):
+    """An open cluster. ``answers`` and ``declarations`` are fixed for as long as it is open."""
+
+    @property
+    def identity(self) -> ClusterIdentity:
+        """Which cluster this is, by the name that it gives itself."""
+        ...
+
+    @property
+    def answers(self) -> Answers:
+        """What it can do."""
+        ...
+
+    @property
+    def declarations(self) -> Declarations:
+        """The bounds and windows of this cluster."""
+        ...
+
+    async def start(self, order: StartOrder, meta: CallMeta) -> str:
+        """Create a gated object and return its ref, after reading it back.
+
+        Raises ``Rejected`` (refused for good; nothing is left behind), ``Busy`` (refused for now), ``Expired``.
+        """
+        ...
+
+    async def open(self, ref: str, meta: CallMeta) -> None:
+        """Lift the gate of exactly this object; a hold on it survives.
+
+        Raises ``Finished`` (it has ended), ``NotFound``, ``Conflict`` (an administrator holds it), ``Expired``.
+        """
+        ...
+
+    async def stop(self, ref: str, meta: CallMeta) -> None:
+        """End exactly this object for good; one that has ended already is no error. Raises ``NotFound``, ``Expired``."""
+        ...
+
+    async def find(self, job: str) -> Reading:
+        """Read every object that carries the job's name, ended ones included for as long as the scheduler knows them."""
+        ...
+
+    async def inspect(self, ref: str) -> Observation:
+        """Read one object. Raises ``NotFound``; that is no proof that it never was."""
+        ...
+
+    async def close(self) -> None:
+        """Let go of everything; a second close does nothing."""
+        ...
+
+
+@runtime_checkable
+class Holder(Protocol):
+    """Can hold a pending object and release exactly that hold."""
+
+    async def hold(self, ref: str, meta: HoldMeta) -> None:
+        """Keep a pending object from starting. Raises ``Conflict`` (it is not pending), ``Finished``, ``Expired``."""
+        ...
+
+    async def release(self, ref: str, instance: int, meta: CallMeta) -> None:
+        """Lift the hold of that instance, no other. Raises ``Conflict`` (another hold), ``Finished``, ``Expired``."""
+        ...
+
+
+@runtime_checkable
+class MultiFinder(Protocol):
+    """Can read many jobs in one call."""
+
+    async def find_many(self, jobs: Sequence[str]) -> Reading:
+        """Read every object of these jobs; the same as one ``find`` each, under one boot."""
+        ...
+
+
+@runtime_checkable
+class CessationSignal(Protocol):
+    """Can tell whether the nodes of an execution respond."""
+
+    async def nodes(self, names: Sequence[str], ref: str) -> tuple[NodeReport, ...]:
+        """Read these nodes; with no names, every node on which the object of ``ref`` could have run."""
+        ...
+
+
+@runtime_checkable
+class OutputReader(Protocol):
+    """Can read the output of a job."""
+
+    async def read_output(self, place: OutputPlace, offset: int, limit: int) -> bytes:
+        """Read at most ``limit`` bytes from ``offset``; empty at the end. Raises ``NotFound`` (no output yet)."""
+        ...
+
+
+class AdapterConfig(Value):
+    """How to open a backend: the adapter by name, our alias for the cluster, and the adapter's own settings."""
+
+    adapter: str
+    alias: str
+    settings: dict[str, Any] = {}
+    read_only: bool = False
+
+
+class Factory(Protocol):
+    """Opens a backend; registered under an adapter's name in the entry point group ``dispatch.adapters``."""
+
+    async def __call__(self, config: AdapterConfig) -> Backend:
+        """Decode the settings strictly (``Invalid`` with every fault), run the preflight, return the backend."""
+        ...

@@ -1,0 +1,140 @@
+"""What a record store implements. All of it is synchronous and short."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from dispatch.model.base import Instant, Value
+from dispatch.model.journal import Entry
+from dispatch.model.status import Cause, State
+
+
+class Summary(Value):
+    """What a store keeps beside a record, so that jobs can be listed without folding them.
+
+    It is worked out by the fold and written in the same transaction as the events that it sums up. ``due`` is when the
+    job should be looked at next; ``None`` once it has ended and nothing is left to do.
+    """
+
+    id: str
+    version: int
+    name: str
+    cluster: str
+    user: str
+    state: State
+    accepted_at: Instant
+    updated_at: Instant
+    key: str | None = None
+    spec_hash: str = ""
+    cause: Cause | None = None
+    submission: int = 0
+    labels: dict[str, str] = {}
+    finished: bool = False
+    due: Instant | None = None
+    why: str = ""
+    """One line on what it waits for, or how it ended."""
+
+
+class Query(Value):
+    """Which jobs to list; every field narrows. ``limit`` counts jobs, newest first."""
+
+    finished: bool | None = None
+    states: tuple[State, ...] = ()
+    causes: tuple[Cause, ...] = ()
+    cluster: str | None = None
+    user: str | None = None
+    name: str | None = None
+    labels: dict[str, str] = {}
+    since: Instant | None = None
+    until: Instant | None = None
+    limit: int = 1000
+
+
+class Heartbeat(Value):
+    """A supervisor that is at work on this store."""
+
+    id: str
+    host: str
+    pid: int
+    version: str
+    seen: Instant
+    clusters: tuple[str, ...] = ()
+
+
+class Store(Protocol):
+    """The durable records of all jobs.
+
+    Every method may raise ``StoreError`` with what to do about it (no permission, full disk, network file system) and
+    ``NewerSchema``. What has been returned from ``create`` and ``append`` survives a power cut.
+    """
+
+    @property
+    def id(self) -> str:
+        """The identity of this store, a ULID, made when it was; every object carries it."""
+        ...
+
+    @property
+    def place(self) -> str:
+        """Where the records are, for people."""
+        ...
+
+    def create(self, entry: Entry, summary: Summary) -> Summary:
+        """Write the header of a new job.
+
+        Where ``summary.key`` is taken, nothing is written and the summary of the job that has it is returned; the caller
+        compares the spec hashes.
+        """
+        ...
+
+    def append(self, job: str, expected: int, entries: Sequence[Entry], summary: Summary) -> bool:
+        """Append on version ``expected``, all or nothing. ``False`` where another writer has been there first."""
+        ...
+
+    def load(self, job: str, after: int = 0) -> tuple[Entry, ...]:
+        """Read the events after that version, in order. Raises ``NotFound``, ``CorruptRecord``, ``NewerSchema``."""
+        ...
+
+    def summary(self, job: str) -> Summary:
+        """The summary of one job. Raises ``NotFound``."""
+        ...
+
+    def resolve(self, text: str) -> tuple[Summary, ...]:
+        """Find jobs by id, unique id prefix (6 characters or more), key or name; newest first, empty when none."""
+        ...
+
+    def list(self, query: Query) -> tuple[Summary, ...]:
+        """List jobs, newest first."""
+        ...
+
+    def due(self, now: Instant, limit: int) -> tuple[Summary, ...]:
+        """List unfinished jobs whose due time has come, the longest due first; finished ones cost nothing."""
+        ...
+
+    def reschedule(self, job: str, due: Instant | None) -> None:
+        """Set when the job should be looked at next. A hint, not an event."""
+        ...
+
+    def claim(self, jobs: Sequence[str], owner: str, until: Instant, now: Instant) -> frozenset[str]:
+        """Claim those of the jobs that nobody else has a live claim on, until then; returns the claimed ones."""
+        ...
+
+    def unclaim(self, owner: str) -> None:
+        """Give up all claims of the owner."""
+        ...
+
+    def beat(self, heartbeat: Heartbeat) -> None:
+        """Say that a supervisor is at work."""
+        ...
+
+    def unbeat(self, supervisor: str) -> None:
+        """Say that it has stopped."""
+        ...
+
+    def heartbeats(self, since: Instant) -> tuple[Heartbeat, ...]:
+        """The supervisors seen since then."""
+        ...
+
+    def close(self) -> None:
+        """Let go of everything; a second close does nothing."""
+        ...
