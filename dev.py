@@ -102,7 +102,10 @@ def in_stages(stages: Sequence[tuple[str, Sequence[str | Path]]]) -> int:
 def refuse_an_unfit_python() -> None:
     """Refuse, with the remedy, a Python which is too old or has no venv."""
     if sys.version_info < MINIMUM:
-        newer = [name for minor in range(14, 10, -1) if shutil.which(name := f"python3.{minor}")]
+        names = ["python3.14", "python3.13", "python3.12", "python3.11"]
+        newer = [
+            name for name in names if shutil.which(name)
+        ]  # and nothing newer than 3.7's syntax
         remedy = f"use `{newer[0]} dev.py …`" if newer else "install Python 3.11 or newer"
         raise Refusal(f"This is Python {sys.version.split()[0]}, dispatch needs 3.11: {remedy}.")
     if importlib.util.find_spec("ensurepip") is None:
@@ -192,7 +195,7 @@ def check(arguments: list[str]) -> int:
             ("lint", [BIN / "ruff", "check", "--quiet", "."]),
             ("mypy", [BIN / "mypy", "--no-error-summary", *python]),
             ("pyright", [BIN / "pyright", *python]),
-            ("imports", [BIN / "lint-imports", "--no-cache"]),
+            ("imports", [BIN / "lint-imports", "--no-cache", "--no-logo"]),
         ]
     )
 
@@ -201,7 +204,7 @@ def cover(arguments: list[str]) -> int:
     """Fail below 100 % branch coverage of the pure core, with no pragma; arguments go to pytest."""
     prepare()
     measured = call(
-        *(BIN / "python", "-m", "pytest", "-m", "not slurm", "-q", "--durations=0"),
+        *(BIN / "python", "-m", "pytest", "-m", "not slurm", "-q"),
         *("--cov", "--cov-branch", "--cov-report=", *arguments),
     )
     if measured:

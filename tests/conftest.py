@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 # Slurm's tests build a whole cluster first, in minutes; every other test is a matter of moments.
 SLURM_TIMEOUT = 1800
 
+# What of dispatch's environment speaks to the tests themselves, and stays.
+OF_THE_TESTS = ("DISPATCH_REQUIRE_", "DISPATCH_FAILURES", "DISPATCH_LAB_")
+
 numbers = itertools.count()
 
 hypothesis.settings.register_profile(
@@ -93,6 +96,6 @@ def home(homes: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     place.mkdir()
     monkeypatch.setenv("HOME", str(place))
     for name in [name for name in os.environ if name.startswith(("XDG_", "DISPATCH_"))]:
-        if name not in {"DISPATCH_REQUIRE_SLURM", "DISPATCH_FAILURES"}:
+        if not name.startswith(OF_THE_TESTS):
             monkeypatch.delenv(name)
     return place
