@@ -73,7 +73,7 @@ class Feature(StrEnum):
     CONTAINER = "container"
     SETUP = "setup"
     OUTPUT = "output"
-    SECRET_ENV = "secretEnv"
+    SECRET_ENV = "secretEnv"  # noqa: S105 - the name of a field, no secret
     GPUS = "gpusPerNode"
     EXCLUSIVE = "exclusive"
     SIGNAL_BEFORE = "signalBefore"

@@ -24,7 +24,11 @@ Name = Annotated[
     ),
 ]
 EnvName = Annotated[
-    str, Meta(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", description="letters, digits and _, not starting with a digit")
+    str,
+    Meta(
+        pattern=r"^[A-Za-z_][A-Za-z0-9_]*$",
+        description="letters, digits and _, not starting with a digit",
+    ),
 ]
 Word = Annotated[
     str,
@@ -67,7 +71,9 @@ class Container(Value):
 class SignalBefore(Value):
     """A signal to the command's processes so long before the time limit."""
 
-    signal: Annotated[str, Meta(pattern=r"^[A-Z][A-Z0-9+]{1,9}$", description="a signal's name without SIG")]
+    signal: Annotated[
+        str, Meta(pattern=r"^[A-Z][A-Z0-9+]{1,9}$", description="a signal's name without SIG")
+    ]
     lead: Duration
 
 
@@ -82,7 +88,12 @@ class SlurmOptions(Value):
     """What only Slurm understands: long options of ``sbatch`` without the dashes."""
 
     options: dict[
-        Annotated[str, Meta(pattern=r"^[a-z][a-z0-9-]*$", description="a long sbatch option without the dashes")],
+        Annotated[
+            str,
+            Meta(
+                pattern=r"^[a-z][a-z0-9-]*$", description="a long sbatch option without the dashes"
+            ),
+        ],
         str | int | bool,
     ] = {}
 
@@ -97,7 +108,9 @@ class KubeflowOptions(Value):
 class Job(Value):
     """A job as a person writes it. Paths are the cluster's; counts are per node unless they say otherwise."""
 
-    command: Annotated[tuple[str, ...], Meta(min_length=1, description="a list: the program and its arguments")]
+    command: Annotated[
+        tuple[str, ...], Meta(min_length=1, description="a list: the program and its arguments")
+    ]
     name: Name = "job"
     key: Name | None = None
     cluster: Name | None = None
@@ -132,7 +145,11 @@ class Job(Value):
 
     def __post_init__(self) -> None:
         faults = [
-            Fault(path=f"{where}.{name}", found=name, allowed=f"a name without the prefix {RESERVED_PREFIX}, ours alone")
+            Fault(
+                path=f"{where}.{name}",
+                found=name,
+                allowed=f"a name without the prefix {RESERVED_PREFIX}, ours alone",
+            )
             for where, names in (("env", self.env), ("secretEnv", self.secret_env))
             for name in names
             if name.startswith(RESERVED_PREFIX)
@@ -143,11 +160,21 @@ class Job(Value):
             if name in self.env
         ]
         if not self.command[0]:
-            faults.append(Fault(path="command[0]", found="''", allowed="the program's name or path"))
+            faults.append(
+                Fault(path="command[0]", found="''", allowed="the program's name or path")
+            )
         if self.gpu_type and not self.gpus_per_node:
-            faults.append(Fault(path="gpuType", found=self.gpu_type, allowed="only together with gpusPerNode"))
+            faults.append(
+                Fault(path="gpuType", found=self.gpu_type, allowed="only together with gpusPerNode")
+            )
         if self.max_active and not self.matrix:
-            faults.append(Fault(path="maxActive", found=str(self.max_active), allowed="only together with matrix"))
+            faults.append(
+                Fault(
+                    path="maxActive",
+                    found=str(self.max_active),
+                    allowed="only together with matrix",
+                )
+            )
         if faults:
             raise Invalid("The job is wrong.", faults=tuple(faults))
 
@@ -159,7 +186,9 @@ class Job(Value):
     @property
     def total_tasks(self) -> int:
         """How many processes of the command run over all nodes."""
-        return self.nodes * (self.tasks_per_node if self.launcher in (Launcher.SRUN, Launcher.MPI) else 1)
+        return self.nodes * (
+            self.tasks_per_node if self.launcher in (Launcher.SRUN, Launcher.MPI) else 1
+        )
 
 
 def features_of(job: Job) -> frozenset[Feature]:
@@ -185,7 +214,8 @@ def features_of(job: Job) -> frozenset[Feature]:
         Feature.MATRIX: bool(job.matrix),
         Feature.SLURM_OPTIONS: job.slurm is not None,
         Feature.KUBEFLOW_OPTIONS: job.kubeflow is not None,
-        Feature.EXCLUDE_NODES: policy is not None and any(rule.exclude_nodes for rule in policy.rules),
+        Feature.EXCLUDE_NODES: policy is not None
+        and any(rule.exclude_nodes for rule in policy.rules),
         Feature.NOTIFY: policy is not None and policy.notify is not None,
         Feature.PENDING_NOTICE: policy is not None and policy.pending is not None,
     }

@@ -13,6 +13,7 @@ from dispatch.model.epoch import Count, JobId
 from dispatch.model.job import Job
 from dispatch.model.plan import Plan
 from dispatch.model.policy import Budget, Changes
+from dispatch.model.quantity import Duration
 from dispatch.model.status import Observation, Verdict
 
 SCHEMA = 1
@@ -71,7 +72,11 @@ class Intent(Value):
     why: str = ""
 
 
-class Event(Value, tag_field="event", tag=lambda name: name[0].lower() + name[1:]):
+def _tag(name: str) -> str:
+    return name[0].lower() + name[1:]
+
+
+class Event(Value, tag_field="event", tag=_tag):
     """Something that happened to a job, in the record for good."""
 
 
@@ -149,6 +154,8 @@ class Decided(Event):
     exclude: tuple[str, ...] = ()
     exclude_until: Instant | None = None
     changes: Changes | None = None
+    ran_for: Duration | None = None
+    """How long the execution ran, by the scheduler's times; absent where it never ran or nobody knows."""
     why: str = ""
 
 

@@ -51,7 +51,9 @@ class Trigger(Value):
     def __post_init__(self) -> None:
         if self.cause not in ENDING_CAUSES:
             allowed = ", ".join(sorted(ENDING_CAUSES))
-            raise Invalid("A rule is wrong.", faults=(Fault(path="cause", found=self.cause, allowed=allowed),))
+            raise Invalid(
+                "A rule is wrong.", faults=(Fault(path="cause", found=self.cause, allowed=allowed),)
+            )
 
 
 class Backoff(Value):
@@ -63,7 +65,9 @@ class Backoff(Value):
 
     def __post_init__(self) -> None:
         if self.max < self.initial:
-            fault = Fault(path="max", found=str(self.max), allowed=f"at least initial, {self.initial}")
+            fault = Fault(
+                path="max", found=str(self.max), allowed=f"at least initial, {self.initial}"
+            )
             raise Invalid("A backoff is wrong.", faults=(fault,))
 
 
@@ -137,9 +141,13 @@ class Rule(Value):
             if isinstance(when, Cause) and when not in ENDING_CAUSES
         ]
         if self.within is not None and self.limit is None:
-            faults.append(Fault(path="within", found=str(self.within), allowed="only together with limit"))
+            faults.append(
+                Fault(path="within", found=str(self.within), allowed="only together with limit")
+            )
         if self.or_else is not None and self.do is not Action.RESTART:
-            faults.append(Fault(path="orElse", found=self.or_else, allowed="only together with do: restart"))
+            faults.append(
+                Fault(path="orElse", found=self.or_else, allowed="only together with do: restart")
+            )
         if faults:
             raise Invalid("A rule is wrong.", faults=tuple(faults))
 
@@ -224,7 +232,11 @@ class Notify(Value):
 
     def __post_init__(self) -> None:
         if bool(self.command) == bool(self.webhook):
-            fault = Fault(path="command", found="both or neither of command and webhook", allowed="exactly one")
+            fault = Fault(
+                path="command",
+                found="both or neither of command and webhook",
+                allowed="exactly one",
+            )
             raise Invalid("A notice is wrong.", faults=(fault,))
 
 
@@ -242,3 +254,6 @@ class Policy(Value):
 
 NO_RECOVERY = Policy()
 """What a missing ``recovery`` means: the job ends with its cause."""
+
+HOLD_BY_CESSATION = "policy cessation.holdAfter"
+"""The name under which ``cessation.holdAfter`` places its hold; a person who releases it says that the copy is gone."""

@@ -77,10 +77,11 @@ class ObjectView(Value):
 
 
 class OpenIntent(Value):
-    """An intent whose outcome the record does not know."""
+    """An intent whose outcome the record does not know, and how many answered reads did not show its effect."""
 
     intent: Intent
     missed: Sighting | None = None
+    misses: int = 0
 
 
 class Hold(Value):
@@ -110,6 +111,8 @@ class JobView(Value):
     intents: tuple[OpenIntent, ...] = ()
     retry_at: Instant | None = None
     retry_why: str = ""
+    refusal: str | None = None
+    """The scheduler's words, where it refused a start for good."""
     hold: Hold | None = None
     last_instance: int = 0
     cessation_waived_by: str | None = None

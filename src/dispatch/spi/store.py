@@ -115,7 +115,9 @@ class Store(Protocol):
         """Set when the job should be looked at next. A hint, not an event."""
         ...
 
-    def claim(self, jobs: Sequence[str], owner: str, until: Instant, now: Instant) -> frozenset[str]:
+    def claim(
+        self, jobs: Sequence[str], owner: str, until: Instant, now: Instant
+    ) -> frozenset[str]:
         """Claim those of the jobs that nobody else has a live claim on, until then; returns the claimed ones."""
         ...
 

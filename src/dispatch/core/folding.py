@@ -1,0 +1,330 @@
+"""Fold a record into the view of its job."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, assert_never
+
+from msgspec.structs import replace
+
+from dispatch.core.automaton import MOVES, Move
+from dispatch.model.epoch import SCALE
+from dispatch.model.errors import CorruptRecord
+from dispatch.model.journal import (
+    Accepted,
+    Adopted,
+    AnyEvent,
+    Awaiting,
+    Ceased,
+    Decided,
+    Ended,
+    Entry,
+    Forgot,
+    HoldAsked,
+    Intended,
+    Missed,
+    NodesBack,
+    Observed,
+    Outcome,
+    ReleaseAsked,
+    Settled,
+    StopAsked,
+    Vanished,
+    Verb,
+)
+from dispatch.model.policy import HOLD_BY_CESSATION
+from dispatch.model.status import Cause, Gate, Observation, State
+from dispatch.model.view import Hold, JobView, ObjectView, OpenIntent, Phase, Sighting, Stop
+
+
+def fold(entries: Iterable[Entry], view: JobView | None = None) -> JobView:
+    """Fold the entries, in order, onto a view; ``CorruptRecord`` names the first that cannot follow.
+
+    With no view the entries begin with the header; otherwise with the version after the view's.
+    """
+    for entry in entries:
+        expected = view.version + 1 if view else 1
+        if entry.version != expected:
+            raise CorruptRecord(
+                f"The record goes on with version {entry.version} where {expected} is due."
+            )
+        if view is None:
+            view = _begin(entry)
+        else:
+            view = replace(_apply(view, entry), version=entry.version)
+    if view is None:
+        raise CorruptRecord("The record is empty.")
+    return view
+
+
+def _begin(entry: Entry) -> JobView:
+    if not isinstance(entry.event, Accepted):
+        raise CorruptRecord(f"The record begins with {_name(entry.event)} where the header is due.")
+    return JobView(version=1, header=entry.event, accepted_at=entry.at, user=entry.actor.user)
+
+
+def _name(event: AnyEvent) -> str:
+    return type(event).__name__
+
+
+def _apply(view: JobView, entry: Entry) -> JobView:
+    event = entry.event
+    match event:
+        case Accepted():
+            raise CorruptRecord("The record has a second header.")
+        case Intended():
+            return _intended(view, event)
+        case Settled():
+            return _settled(view, event)
+        case Missed():
+            return _missed(view, event)
+        case Observed():
+            return _observed(view, event)
+        case Vanished():
+            return _with(view, event.submission, _vanished, event)
+        case Forgot():
+            return _forgot(view, event)
+        case Decided():
+            return _decided(view, entry, event)
+        case Awaiting():
+            return _with(view, event.submission, _awaiting, event)
+        case NodesBack():
+            return _with(
+                view,
+                event.submission,
+                lambda known, _: replace(known, nodes_back=event.sent),
+                event,
+            )
+        case Ceased():
+            return _ceased(view, event)
+        case Adopted():
+            return _adopted(view, event)
+        case HoldAsked() | ReleaseAsked() | StopAsked():
+            return _asked(view, event)
+        case Ended():
+            if view.verdict:
+                raise CorruptRecord("The record ends twice.")
+            return replace(view, verdict=event.verdict, ended_at=entry.at)
+        case _:
+            assert_never(event)
+
+
+# --- objects
+
+
+def _object(view: JobView, submission: int) -> ObjectView:
+    try:
+        return view.objects[submission]
+    except KeyError:
+        raise CorruptRecord(
+            f"The record speaks of submission {submission}, which it never started."
+        ) from None
+
+
+def _put(view: JobView, known: ObjectView) -> JobView:
+    return replace(view, objects={**view.objects, known.submission: known})
+
+
+def _move(known: ObjectView, move: Move) -> ObjectView:
+    try:
+        return replace(known, phase=MOVES[move][known.phase])
+    except KeyError:
+        raise CorruptRecord(
+            f"Submission {known.submission} is {known.phase}, yet {move.value}."
+        ) from None
+
+
+def _with(
+    view: JobView, submission: int, change: Callable[[ObjectView, Any], ObjectView], event: AnyEvent
+) -> JobView:
+    return _put(view, change(_object(view, submission), event))
+
+
+# --- writes
+
+
+def _intended(view: JobView, event: Intended) -> JobView:
+    intent = event.intent
+    view = replace(
+        view, intents=(*view.intents, OpenIntent(intent=intent)), retry_at=None, retry_why=""
+    )
+    match intent.verb:
+        case Verb.START:
+            if not 0 < intent.submission < SCALE or (intent.attempt is None or intent.base is None):
+                raise CorruptRecord(
+                    f"The record intends a start of submission {intent.submission} without its marks."
+                )
+            return view
+        case Verb.OPEN:
+            return _put(view, _move(_object(view, intent.submission), Move.OPEN_INTENDED))
+        case Verb.STOP | Verb.HOLD | Verb.RELEASE:
+            return view
+        case _:
+            assert_never(intent.verb)
+
+
+OPEN_MOVES = {
+    Outcome.LANDED: Move.OPEN_LANDED,
+    Outcome.NOT_LANDED: Move.OPEN_NOT_LANDED,
+    Outcome.BUSY: Move.OPEN_NOT_LANDED,
+    Outcome.REJECTED: Move.OPEN_NOT_LANDED,
+    Outcome.UNKNOWN: Move.OPEN_UNKNOWN,
+}
+"""What the outcome of an open is for its object."""
+
+
+def _settled(view: JobView, event: Settled) -> JobView:
+    opened = next((known.intent for known in view.intents if known.intent.id == event.intent), None)
+    if opened is None:
+        # Learnt late: another process has settled it already by reading (12, R4). What it says has been seen since.
+        return view
+    view = replace(
+        view,
+        intents=tuple(known for known in view.intents if known.intent.id != event.intent),
+        retry_at=event.retry_at,
+        retry_why=event.reason if event.retry_at else "",
+    )
+    if opened.verb is Verb.OPEN:
+        known = _move(_object(view, opened.submission), OPEN_MOVES[event.outcome])
+        return _put(
+            view, replace(known, why=event.reason) if event.outcome is Outcome.UNKNOWN else known
+        )
+    if opened.verb is not Verb.START:
+        return view
+    if event.outcome is Outcome.REJECTED:
+        return replace(view, refusal=event.reason)
+    if event.outcome is not Outcome.LANDED:
+        return view
+    if event.ref is None or opened.attempt is None or opened.base is None:
+        raise CorruptRecord(
+            f"The start of submission {opened.submission} landed without a reference."
+        )
+    return _put(
+        view,
+        ObjectView(
+            submission=opened.submission,
+            attempt=opened.attempt,
+            ref=event.ref,
+            base=opened.base,
+            boot=opened.boot,
+        ),
+    )
+
+
+def _missed(view: JobView, event: Missed) -> JobView:
+    def missed(known: OpenIntent) -> OpenIntent:
+        if known.intent.id != event.intent:
+            return known
+        sighting = Sighting(sent=event.sent, boot=event.boot)
+        # Reads under another boot start the count again (12, R2).
+        same = known.missed is None or known.missed.boot == event.boot
+        return replace(known, missed=sighting, misses=known.misses + 1 if same else 1)
+
+    return replace(view, intents=tuple(missed(known) for known in view.intents))
+
+
+# --- reads
+
+
+def move_of(observation: Observation) -> Move:
+    """The move that a read of an object is."""
+    if observation.state.ended:
+        return Move.SEEN_ENDED
+    return Move.SEEN_GATED if observation.gate is Gate.CLOSED else Move.SEEN_LIVE
+
+
+def _observed(view: JobView, event: Observed) -> JobView:
+    return _put(
+        view, _seen(_object(view, event.submission), event.observation, event.sent, event.boot)
+    )
+
+
+def _seen(known: ObjectView, observation: Observation, sent: Any, boot: str) -> ObjectView:
+    ended = known.ended
+    if not observation.state.ended:
+        ended = None
+    elif ended is None or ended.boot != boot:
+        ended = Sighting(sent=sent, boot=boot)
+    ran = observation if observation.state is State.RUNNING else known.ran
+    known = _move(known, move_of(observation))
+    return replace(known, seen=observation, ran=ran, ended=ended, missing=None, boot=boot)
+
+
+def _vanished(known: ObjectView, event: Vanished) -> ObjectView:
+    return replace(known, missing=Sighting(sent=event.sent, boot=event.boot))
+
+
+def _forgot(view: JobView, event: Forgot) -> JobView:
+    known = _object(view, event.submission)
+    if known.phase is Phase.GATED:
+        # It was never opened and is gone: its N is not spent, and is started again under a new attempt (12, O6).
+        rest = {n: other for n, other in view.objects.items() if n != event.submission}
+        return replace(view, objects=rest)
+    return _put(view, replace(_move(known, Move.FORGOT), why=event.why))
+
+
+# --- ends
+
+
+def _decided(view: JobView, entry: Entry, event: Decided) -> JobView:
+    known = _move(_object(view, event.submission), Move.JUDGED)
+    faultless = event.verdict.cause in (Cause.FENCED, Cause.FORGOTTEN)
+    return replace(
+        _put(view, known),
+        decisions=(*view.decisions, (entry.at, event)),
+        lost_starts=view.lost_starts + 1 if faultless else 0,
+        cessation_waived_by=None,
+    )
+
+
+def _awaiting(known: ObjectView, event: Awaiting) -> ObjectView:
+    since = known.awaiting_since or event.sent
+    return replace(known, awaiting=event.nodes, awaiting_since=since, nodes_back=None)
+
+
+def _ceased(view: JobView, event: Ceased) -> JobView:
+    known = replace(
+        _move(_object(view, event.submission), Move.CEASED), proof=event.proof, awaiting=()
+    )
+    # The hold that waited for this proof has no reason any more.
+    held = view.hold if view.hold and view.hold.by != HOLD_BY_CESSATION else None
+    return replace(_put(view, known), hold=held)
+
+
+def _adopted(view: JobView, event: Adopted) -> JobView:
+    observation = event.observation
+    # One that is still gated may have been opened and forgotten before the record was set back: it is never opened.
+    phase = Phase.TAINTED if observation.gate is Gate.CLOSED else Phase.OPEN
+    adopted = ObjectView(
+        submission=event.submission,
+        attempt=event.attempt,
+        ref=observation.ref,
+        base=0,
+        phase=phase,
+        adopted=True,
+        seen=observation,
+        ran=observation if observation.state is State.RUNNING else None,
+        why="the record did not know it" if phase is Phase.TAINTED else "",
+    )
+    return _put(view, adopted)
+
+
+# --- people
+
+
+def _asked(view: JobView, event: HoldAsked | ReleaseAsked | StopAsked) -> JobView:
+    match event:
+        case HoldAsked():
+            if event.instance <= view.last_instance:
+                raise CorruptRecord(f"Hold {event.instance} comes after hold {view.last_instance}.")
+            hold = Hold(instance=event.instance, by=event.by, why=event.why, until=event.until)
+            return replace(view, hold=hold, last_instance=event.instance)
+        case ReleaseAsked():
+            if view.hold is None or view.hold.instance != event.instance:
+                return view
+            waived = event.by if view.hold.by == HOLD_BY_CESSATION else view.cessation_waived_by
+            return replace(view, hold=None, cessation_waived_by=waived)
+        case StopAsked():
+            return replace(view, stop=view.stop or Stop(by=event.by, why=event.why))
+        case _:
+            assert_never(event)
