@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from lab.host import LAB_DIR, SUITES, LabError, LabUnavailable, locked, require_host, root_dir
+from lab.host import LAB_DIR, SUITES, LabUnavailable, locked, require_host, root_dir
 from lab.mirror import find_mirror
 
 HOSTNAME = "labctl"
@@ -150,4 +150,4 @@ def _step(argv: list[str], out: int, log: Path) -> None:
     )
     if done.returncode != 0:
         tail = "\n".join(log.read_text(errors="replace").splitlines()[-15:])
-        raise LabError(f"the build failed ({log}):\n{tail}")
+        raise LabUnavailable(f"the build failed ({log}):\n{tail}")

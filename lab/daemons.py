@@ -1,5 +1,6 @@
 """Start the daemons of an instance, each returning once it answers."""
 
+import contextlib
 import os
 import signal
 
@@ -81,6 +82,23 @@ def find(inside: Namespace, daemon: str) -> Process | None:
         if ours and (not node or process.argv[1:3] == ("-N", node)):
             return process
     return None
+
+
+def kill_node(inside: Namespace, node: str) -> None:
+    """Kill at one stroke all that runs on a node: slurmd, the steps' daemons and their tasks."""
+    processes = {process.pid: process for process in inside.processes()}
+    doomed: set[int] = set()
+    for process in processes.values():
+        if f"SLURMD_NODENAME={node}" in process.environment():
+            doomed.add(process.pid)
+            parent = processes.get(process.parent)
+            # A step's daemon does not say whose node it serves; its tasks do.
+            if parent is not None and parent.argv[0].startswith("slurmstepd:"):
+                doomed.add(parent.pid)
+    send(inside, f"slurmd:{node}", signal.SIGKILL)
+    for pid in sorted(doomed):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
 
 
 def send(inside: Namespace, daemon: str, number: signal.Signals) -> None:

@@ -183,6 +183,13 @@ class Lab:
         """Send a signal to slurmctld, slurmdbd or slurmd:<node>. After KILL or TERM the daemon is gone at return."""
         daemons.send(self._inside, daemon, number)
 
+    def kill_node(self, node: str) -> None:
+        """Kill all that runs on a node, as if its power failed; `start("slurmd:<node>")` boots it.
+
+        To lose only the node's slurmd, whose jobs' processes then go on, `kill` that.
+        """
+        daemons.kill_node(self._inside, node)
+
     def start(self, daemon: str, *arguments: str) -> None:
         """Start a daemon that has ended, with further arguments (such as -i for slurmctld); return when it answers."""
         if daemons.find(self._inside, daemon) is not None:

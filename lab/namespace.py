@@ -39,7 +39,15 @@ class Process:
     """A process of an instance, with its pid as the host sees it."""
 
     pid: int
+    parent: int
     argv: tuple[str, ...]
+
+    def environment(self) -> list[str]:
+        """Give the environment that it started with, NAME=VALUE each; empty when it has ended."""
+        try:
+            return Path(f"/proc/{self.pid}/environ").read_text(errors="replace").split("\0")
+        except OSError:
+            return []
 
 
 @dataclass(frozen=True)
@@ -102,10 +110,10 @@ class Namespace:
             if own is None or pid == self.pid or _pid_namespace(pid) != own:
                 continue
             with contextlib.suppress(OSError):
-                line = (place / "cmdline").read_bytes().removesuffix(b"\0")
-                if start_time(pid) is not None:
-                    argv = line.decode(errors="replace").split("\0")
-                    found.append(Process(pid, tuple(argv)))
+                line = (place / "cmdline").read_text(errors="replace").removesuffix("\0")
+                state, parent = (place / "stat").read_text().rpartition(")")[2].split()[:2]
+                if state not in "ZX":
+                    found.append(Process(pid, int(parent), tuple(line.split("\0"))))
         return found
 
     def end(self, launcher: "subprocess.Popen[bytes] | None" = None) -> None:
