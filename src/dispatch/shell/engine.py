@@ -1,0 +1,198 @@
+"""One engine, run by everybody: fold, read, decide, act, until there is nothing to do before a later time.
+
+Any process may die between any two lines of it. What makes that safe is not here: it is the record, the compare-and-set
+and the deadline (see acting).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from msgspec.structs import replace
+
+from dispatch.core.ceasing import nodes_of, nodes_wanted
+from dispatch.core.deciding import next_step
+from dispatch.model.errors import Conflict, DispatchError, NotFound, StoreError, Unavailable
+from dispatch.model.status import Listing, Observation
+from dispatch.model.steps import Append, Call, Look, Rest
+from dispatch.model.view import JobView
+from dispatch.shell.acting import Writer
+from dispatch.shell.ledger import Ledger
+from dispatch.spi.adapter import Backend, CessationSignal, MultiFinder, Reading
+
+log = logging.getLogger("dispatch.engine")
+
+OnStep = Callable[[JobView, Append | Call | Look | Rest], None]
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Where a round has left a job: when to look again (``None``: it is done), and what it waits for."""
+
+    job: str
+    look_at: datetime | None
+    why: str = ""
+    view: JobView | None = None
+
+
+class Engine:
+    """Advances the jobs of one cluster."""
+
+    MOST_TURNS = 12
+    """Calls that one round makes for one job, before the others have their turn again."""
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        backend: Backend,
+        *,
+        poll: timedelta = timedelta(seconds=10),
+        concurrency: int = 8,
+        on_step: OnStep | None = None,
+    ) -> None:
+        self.ledger = ledger
+        self.backend = backend
+        self.poll = poll
+        self.writer = Writer(ledger, backend, asyncio.Semaphore(concurrency))
+        self.on_step = on_step
+
+    async def advance(self, jobs: Sequence[str]) -> dict[str, Standing]:
+        """Advance each job as far as it goes now. Raises ``Unavailable`` where the cluster cannot be read."""
+        standings: dict[str, Standing] = {}
+        pending = list(dict.fromkeys(jobs))
+        for _ in range(self.MOST_TURNS):
+            if not pending:
+                break
+            found = await self._round(pending)
+            standings |= found
+            pending = [job for job, standing in found.items() if standing.why is AGAIN]
+        return standings
+
+    async def _round(self, jobs: Sequence[str]) -> dict[str, Standing]:
+        """Fold, then read, then decide on what was folded (12, R1): one listing for all jobs."""
+        views: dict[str, JobView] = {}
+        standings: dict[str, Standing] = {}
+        for job in jobs:
+            try:
+                views[job] = self._checked(self.ledger.view(job))
+            except (StoreError, Conflict, NotFound) as error:
+                log.error("job %s is left alone: %s", job, error)  # noqa: TRY400 - said in words
+                standings[job] = Standing(job, self._now() + LEFT_ALONE, str(error))
+        if not views:
+            return standings
+        requested = self._now()
+        reading = await self._read(list(views))
+        by_job = _by_job(reading, views, requested)
+        async with asyncio.TaskGroup() as group:
+            tasks = {
+                job: group.create_task(self._one(view, by_job[job]), name=f"job {job}")
+                for job, view in views.items()
+            }
+        return standings | {job: task.result() for job, task in tasks.items()}
+
+    def _checked(self, view: JobView) -> JobView:
+        """Refuse another cluster behind the alias that the job was accepted for (12, T2)."""
+        there, here = view.header.cluster, self.backend.identity
+        if (there.adapter, there.name) != (here.adapter, here.name):
+            raise Conflict(
+                f"The job was accepted for the cluster {there.name!r} ({there.adapter}), but {here.alias!r} is now "
+                f"{here.name!r} ({here.adapter}).",
+                todo="Give the clusters different names in the configuration.",
+            )
+        return view
+
+    async def _read(self, jobs: list[str]) -> Reading:
+        if isinstance(self.backend, MultiFinder):
+            return await self.backend.find_many(jobs)
+        readings = [await self.backend.find(job) for job in jobs]
+        if len({reading.boot for reading in readings}) > 1:
+            raise Unavailable(
+                "The controller restarted while its jobs were read.", todo="They are read again."
+            )
+        seen = tuple(observation for reading in readings for observation in reading.observations)
+        return Reading(sent=readings[0].sent, boot=readings[0].boot, observations=seen)
+
+    async def _one(self, view: JobView, listing: Listing) -> Standing:
+        """Advance one job; a fault of it never stops the others."""
+        try:
+            return await self._decide(view, listing)
+        except Unavailable as error:
+            return Standing(view.id, self._now() + self.poll, str(error))
+        except DispatchError as error:
+            log.error("job %s: %s", view.id, error)  # noqa: TRY400 - said in words
+            return Standing(view.id, self._now() + LEFT_ALONE, str(error))
+        except Exception:
+            log.exception("job %s: an unforeseen fault", view.id)
+            return Standing(view.id, self._now() + LEFT_ALONE, "an unforeseen fault; see the log")
+
+    async def _decide(self, view: JobView, listing: Listing) -> Standing:
+        while True:
+            listing = await self._with_nodes(view, listing)
+            step = next_step(view, listing, self._now())
+            if self.on_step is not None:
+                self.on_step(view, step)
+            match step:
+                case Append():
+                    after = self.ledger.append(view, step.events)
+                    if after is None:
+                        return Standing(view.id, self._now(), AGAIN)
+                    # The record moved by what this very listing said, and by nobody else: it still stands (0005).
+                    view, listing = after, replace(listing, version=after.version)
+                case Call():
+                    await self.writer.make(view, step, listing)
+                    return Standing(view.id, self._now(), AGAIN)
+                case Look():
+                    return Standing(view.id, self._look_at(step), step.why, view)
+                case Rest():
+                    return Standing(view.id, None, "", view)
+
+    async def _with_nodes(self, view: JobView, listing: Listing) -> Listing:
+        """Read the nodes too, where a proof of cessation is wanted."""
+        wanted = nodes_wanted(view)
+        if wanted is None or listing.nodes is not None:
+            return listing
+        if not isinstance(self.backend, CessationSignal) or view.current is None:
+            return replace(listing, nodes=())
+        reports = await self.backend.nodes(nodes_of(view.current), view.current.ref)
+        return replace(listing, nodes=reports)
+
+    def _look_at(self, step: Look) -> datetime:
+        polled = self._now() + self.poll
+        if step.at is None:
+            return polled
+        # A write that lands early is seen early; all other times are the job's own.
+        return min(step.at, polled) if step.row in POLLED_ROWS else step.at
+
+    def _now(self) -> datetime:
+        return self.ledger.clock.now()
+
+
+AGAIN = "again"
+"""Why a job that has just been written for is looked at again at once."""
+
+LEFT_ALONE = timedelta(minutes=1)
+"""How long a job that cannot be worked on is left alone."""
+
+POLLED_ROWS = frozenset({"await landing", "await evidence", "await cessation", "await save window"})
+"""Waits that may end before their time, so that they are polled too."""
+
+
+def _by_job(reading: Reading, views: dict[str, JobView], requested: datetime) -> dict[str, Listing]:
+    found: dict[str, list[Observation]] = {job: [] for job in views}
+    for seen in reading.observations:
+        if seen.key.job in found:
+            found[seen.key.job].append(seen)
+    return {
+        job: Listing(
+            version=view.version,
+            requested=requested,
+            sent=reading.sent,
+            boot=reading.boot,
+            observations=tuple(found[job]),
+        )
+        for job, view in views.items()
+    }

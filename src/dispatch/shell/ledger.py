@@ -1,0 +1,92 @@
+"""Records through the eyes of the fold: views in, events out, by compare-and-set."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from dispatch.core.explaining import explain
+from dispatch.core.folding import fold
+from dispatch.model.journal import Accepted, Actor, AnyEvent, Entry
+from dispatch.model.view import JobView
+from dispatch.shell.identity import token
+from dispatch.spi.clock import Clock
+from dispatch.spi.store import Store, Summary
+
+
+class Ledger:
+    """Reads and writes the records of one store for one actor. It keeps the views that it has folded."""
+
+    MOST_KEPT = 20_000
+
+    def __init__(self, store: Store, clock: Clock, actor: Actor) -> None:
+        self.store = store
+        self.clock = clock
+        self.actor = actor
+        self._kept: dict[str, JobView] = {}
+
+    def view(self, job: str) -> JobView:
+        """Fold the record of a job; only what was appended since the last time is read."""
+        known = self._kept.get(job)
+        entries = self.store.load(job, known.version if known else 0)
+        view = fold(entries, known) if entries or known is None else known
+        return self._keep(view)
+
+    def history(self, job: str) -> tuple[Entry, ...]:
+        """The whole record of a job."""
+        return self.store.load(job)
+
+    def begin(self, header: Accepted) -> tuple[JobView | None, Summary]:
+        """Write the header of a new job; no view where its key is taken, with the summary of the job that has it."""
+        entry = self._entry(1, self.clock.now(), header)
+        view = fold([entry])
+        existing = self.store.create(entry, summarize(view, entry.at, due=entry.at))
+        return (self._keep(view) if existing.id == header.id else None), existing
+
+    def append(self, view: JobView, events: Sequence[AnyEvent]) -> JobView | None:
+        """Append events on the version of the view; ``None`` where another writer was there first."""
+        now = self.clock.now()
+        entries = [
+            self._entry(view.version + 1 + index, now, event) for index, event in enumerate(events)
+        ]
+        after = fold(entries, view)
+        due = None if after.verdict else now
+        if not self.store.append(view.id, view.version, entries, summarize(after, now, due=due)):
+            self._kept.pop(view.id, None)
+            return None
+        return self._keep(after)
+
+    def _entry(self, version: int, now: datetime, event: AnyEvent) -> Entry:
+        return Entry(version=version, at=now, actor=self.actor, nonce=token(), event=event)
+
+    def _keep(self, view: JobView) -> JobView:
+        if len(self._kept) >= self.MOST_KEPT:
+            self._kept.clear()
+        if view.verdict is None:
+            self._kept[view.id] = view
+        else:
+            self._kept.pop(view.id, None)
+        return view
+
+
+def summarize(view: JobView, now: datetime, *, due: datetime | None) -> Summary:
+    """Sum up a view for the store's listings."""
+    job, explanation, current = view.job, explain(view), view.current
+    return Summary(
+        id=view.id,
+        version=view.version,
+        name=job.name,
+        key=job.key,
+        spec_hash=view.header.spec_hash,
+        cluster=view.header.cluster.alias,
+        user=view.user,
+        labels=job.labels,
+        state=explanation.state,
+        cause=explanation.cause,
+        submission=current.submission if current else 0,
+        accepted_at=view.accepted_at,
+        updated_at=now,
+        finished=view.verdict is not None,
+        due=due,
+        why=explanation.headline,
+    )

@@ -1,0 +1,131 @@
+"""What a person's process does: submit, and ask for a stop, a hold or a release.
+
+A request is an event of the record (12, B7). It is carried out by whoever runs the engine next, in the order of the
+versions, and is acknowledged when it has become true.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+
+from msgspec.structs import replace
+
+from dispatch.core.planning import make_plan
+from dispatch.model.base import Value
+from dispatch.model.codec import fingerprint
+from dispatch.model.errors import Conflict, Finished
+from dispatch.model.job import Job
+from dispatch.model.journal import Accepted, AnyEvent, HoldAsked, ReleaseAsked, StopAsked
+from dispatch.model.plan import Plan
+from dispatch.model.view import JobView
+from dispatch.shell.clusters import Clusters
+from dispatch.shell.identity import new_ulid
+from dispatch.shell.ledger import Ledger
+from dispatch.spi.store import Summary
+
+
+class Submitted(Value):
+    """An accepted job; ``created`` is false where the key named a job that was there already."""
+
+    id: str
+    created: bool
+    summary: Summary
+
+
+class Operator:
+    """Submits jobs and records what people ask for. Nothing here writes to a scheduler."""
+
+    def __init__(self, ledger: Ledger, clusters: Clusters) -> None:
+        self.ledger = ledger
+        self.clusters = clusters
+
+    async def plan(self, job: Job) -> Plan:
+        """Plan the job on its cluster. Raises ``Refused`` with every reason, or what opening the cluster raises."""
+        backend = await self.clusters.named(job.cluster or "").backend()
+        return make_plan(job, backend.answers)
+
+    async def submit(self, job: Job) -> Submitted:
+        """Accept a job: plan it and write its header. The same key and spec give the same job.
+
+        Raises ``Conflict`` where the key belongs to another spec, ``Refused``, and what opening the cluster raises.
+        """
+        spec_hash = fingerprint(job)
+        if job.key and (existing := self._by_key(job.key)):
+            return _same(existing, spec_hash)
+        plan = await self.plan(job)
+        backend = await self.clusters.named(job.cluster or "").backend()
+        header = Accepted(
+            id=new_ulid(self.ledger.clock.now()),
+            job=job,
+            spec_hash=spec_hash,
+            plan=plan,
+            cluster=replace(backend.identity, alias=job.cluster or backend.identity.alias),
+            store=self.ledger.store.id,
+            declarations=backend.declarations,
+        )
+        view, summary = self.ledger.begin(header)
+        if view is None:  # another process was faster with the same key
+            return _same(summary, spec_hash)
+        return Submitted(id=view.id, created=True, summary=summary)
+
+    def _by_key(self, key: str) -> Summary | None:
+        return next((found for found in self.ledger.store.resolve(key) if found.key == key), None)
+
+    def ask_stop(self, job: str, why: str = "") -> JobView:
+        """Ask for the job to end, for good. Asking again changes nothing. Raises ``Finished``."""
+
+        def ask(view: JobView) -> AnyEvent | None:
+            return None if view.stop else StopAsked(by=self.ledger.actor.user, why=why)
+
+        return self._ask(job, "stopped", ask)
+
+    def ask_hold(self, job: str, why: str = "", until: datetime | None = None) -> JobView:
+        """Ask that no further execution starts before the hold's release. Raises ``Finished``, ``Conflict`` (held)."""
+
+        def ask(view: JobView) -> AnyEvent:
+            if view.hold is not None:
+                raise Conflict(
+                    f"The job is held already, by {view.hold.by}.",
+                    todo="`dispatch release` it first, to hold it anew.",
+                )
+            return HoldAsked(
+                instance=view.last_instance + 1, by=self.ledger.actor.user, why=why, until=until
+            )
+
+        return self._ask(job, "held", ask)
+
+    def ask_release(self, job: str) -> JobView:
+        """Ask for the current hold to be lifted. Raises ``Finished``, ``Conflict`` (there is none of ours)."""
+
+        def ask(view: JobView) -> AnyEvent:
+            if view.hold is None:
+                raise Conflict(
+                    "The job is not held by dispatch.",
+                    todo="`dispatch show --why` tells what it waits for; holds of others are theirs to release.",
+                )
+            return ReleaseAsked(instance=view.hold.instance, by=self.ledger.actor.user)
+
+        return self._ask(job, "released", ask)
+
+    def _ask(self, job: str, what: str, ask: Callable[[JobView], AnyEvent | None]) -> JobView:
+        while True:
+            view = self.ledger.view(job)
+            if view.verdict is not None:
+                raise Finished(
+                    f"The job has ended ({view.verdict.cause or view.verdict.state}); it cannot be {what}."
+                )
+            event = ask(view)
+            if event is None:
+                return view
+            if (after := self.ledger.append(view, (event,))) is not None:
+                return after
+
+
+def _same(existing: Summary, spec_hash: str) -> Submitted:
+    if existing.spec_hash != spec_hash:
+        raise Conflict(
+            f"The key {existing.key!r} belongs to job {existing.id}, which has another spec.",
+            todo="Submit the very same file, or choose another key. `dispatch show` prints the other job's spec.",
+        )
+    return Submitted(id=existing.id, created=False, summary=existing)

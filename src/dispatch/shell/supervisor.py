@@ -1,0 +1,152 @@
+"""The supervisor: applies the policies of all unfinished jobs, for as long as it runs.
+
+It may be killed, upgraded, or run twice: what it knows is in the records. Claims spread jobs over several supervisors;
+a claim that is lost costs a second look, never a second job.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from dispatch.model.errors import DispatchError
+from dispatch.shell.clusters import Clusters
+from dispatch.shell.identity import token
+from dispatch.shell.ledger import Ledger
+from dispatch.spi.store import Heartbeat, Summary
+
+log = logging.getLogger("dispatch.supervisor")
+
+CLAIM = timedelta(seconds=60)
+TICK = timedelta(seconds=1)
+BEAT = timedelta(seconds=10)
+FRESH = timedelta(seconds=40)
+"""A supervisor whose last sign of life is older than this is taken for gone."""
+ONCE = timedelta(seconds=60)
+"""With ``once``, each job is advanced until its next wait is longer than this."""
+MOST_AT_ONCE = 2_000
+
+
+@dataclass(frozen=True)
+class Round:
+    """What one round did: how many jobs it looked at, and when the next is due."""
+
+    looked_at: int
+    next_due: datetime | None
+
+
+class Supervisor:
+    """Works off the due queue until it is told to stop."""
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        clusters: Clusters,
+        version: str,
+        on_round: Callable[[Round], None] | None = None,
+    ) -> None:
+        self.ledger = ledger
+        self.clusters = clusters
+        self.version = version
+        self.on_round = on_round
+        self.id = f"supervisor {token()}"
+        self.stopping = asyncio.Event()
+        self._beaten: datetime | None = None
+
+    def stop(self) -> None:
+        """Finish the round at hand, with the calls that are under way, and return."""
+        self.stopping.set()
+
+    async def run(self) -> None:
+        """Supervise until ``stop``. A fault in one job or one cluster never stops the others."""
+        log.info("%s begins, on the records %s", self.id, self.ledger.store.place)
+        try:
+            while not self.stopping.is_set():
+                try:
+                    done = await self.round()
+                except DispatchError as error:
+                    log.error("a round failed and is tried again: %s", error)  # noqa: TRY400 - said in words
+                    done = Round(0, None)
+                if self.on_round is not None:
+                    self.on_round(done)
+                await self._pause()
+        finally:
+            self.ledger.store.unclaim(self.id)
+            self.ledger.store.unbeat(self.id)
+            log.info("%s has stopped", self.id)
+
+    async def once(self) -> None:
+        """Advance every unfinished job until its next wait is longer than a minute, as for cron."""
+        end = self._now() + ONCE
+        try:
+            while not self.stopping.is_set():
+                done = await self.round()
+                if done.next_due is None or done.next_due > end or self._now() > end:
+                    return
+                await self._pause()
+        finally:
+            self.ledger.store.unclaim(self.id)
+            self.ledger.store.unbeat(self.id)
+
+    async def round(self) -> Round:
+        """Look at every job whose time has come and that nobody else has claimed."""
+        self._beat()
+        now = self._now()
+        due = self.ledger.store.due(now, MOST_AT_ONCE)
+        mine = (
+            self.ledger.store.claim([job.id for job in due], self.id, now + CLAIM, now)
+            if due
+            else frozenset()
+        )
+        by_cluster: dict[str, list[Summary]] = {}
+        for job in due:
+            if job.id in mine:
+                by_cluster.setdefault(job.cluster, []).append(job)
+        async with asyncio.TaskGroup() as group:
+            for alias, jobs in by_cluster.items():
+                group.create_task(
+                    self._advance(alias, [job.id for job in jobs]), name=f"cluster {alias}"
+                )
+        return Round(len(mine), self._next_due())
+
+    async def _advance(self, alias: str, jobs: list[str]) -> None:
+        try:
+            found = await self.clusters.advance(alias, jobs)
+        except Exception:
+            log.exception("cluster %s: an unforeseen fault; its jobs are looked at again", alias)
+            found = dict.fromkeys(jobs, self._now() + CLAIM)
+        for job, moment in found.items():
+            self.ledger.store.reschedule(job, moment)
+
+    def _next_due(self) -> datetime | None:
+        far = self._now() + timedelta(days=36_500)
+        return next((job.due for job in self.ledger.store.due(far, 1)), None)
+
+    def _beat(self) -> None:
+        now = self._now()
+        if self._beaten is None or now - self._beaten >= BEAT:
+            actor = self.ledger.actor
+            self.ledger.store.beat(
+                Heartbeat(
+                    id=self.id, host=actor.host, pid=os.getpid(), version=self.version, seen=now
+                )
+            )
+            self._beaten = now
+
+    async def _pause(self) -> None:
+        """Wait for the next tick, or for the stop."""
+        sleeping = asyncio.ensure_future(self.ledger.clock.sleep_until(self._now() + TICK))
+        stopping = asyncio.ensure_future(self.stopping.wait())
+        try:
+            await asyncio.wait({sleeping, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for waiting in (sleeping, stopping):
+                waiting.cancel()
+            await asyncio.gather(sleeping, stopping, return_exceptions=True)
+
+    def _now(self) -> datetime:
+        return self.ledger.clock.now()
