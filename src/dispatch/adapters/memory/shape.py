@@ -1,0 +1,99 @@
+"""What a scheduler's shape decides; the world keeps time, nodes, objects and the controller's health."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+if TYPE_CHECKING:
+    from dispatch.adapters.memory.records import Execution, WorldObject
+    from dispatch.model.status import By, Observation
+    from dispatch.spi.adapter import HoldMeta, StartOrder
+
+T = TypeVar("T")
+Steps = Generator[None, None, T]
+"""A write in its steps: the caller can die, or the reply be lost, at each ``yield``."""
+
+
+class Shape(Protocol):
+    """The rules of one scheduler: how it writes, what happens to an object, and how that reads."""
+
+    def submit(self, order: StartOrder) -> Steps[str]:
+        """Create a gated object; give its ref."""
+        ...
+
+    def open(self, item: WorldObject) -> Steps[None]:
+        """Lift the gate."""
+        ...
+
+    def stop(self, item: WorldObject) -> Steps[None]:
+        """End it for good."""
+        ...
+
+    def hold(self, item: WorldObject, meta: HoldMeta) -> Steps[None]:
+        """Keep it from starting."""
+        ...
+
+    def release(self, item: WorldObject, instance: int) -> Steps[None]:
+        """Lift the hold of that instance."""
+        ...
+
+    def ref(self, item: WorldObject) -> str:
+        """Name the object in the adapter's own text."""
+        ...
+
+    def instance(self, item: WorldObject) -> int | None:
+        """Tell the instance of our hold on it."""
+        ...
+
+    def observe(self, item: WorldObject) -> Observation:
+        """Read the object."""
+        ...
+
+    def obstacle(self, item: WorldObject) -> str | None:
+        """Say why it cannot start now; ``None`` where it can."""
+        ...
+
+    def launch(self, item: WorldObject, nodes: tuple[str, ...]) -> Execution | None:
+        """Start it; ``None`` where the start ticket was taken and no program ran."""
+        ...
+
+    def program_ended(self, item: WorldObject, execution: Execution) -> None:
+        """Hear from the nodes that the program has ended by itself."""
+        ...
+
+    def timed_out(self, item: WorldObject) -> None:
+        """End it at its time limit."""
+        ...
+
+    def preempted(self, item: WorldObject) -> None:
+        """Take its nodes away for another."""
+        ...
+
+    def node_down(self, item: WorldObject, node: str) -> None:
+        """Give up one of the nodes on which it runs."""
+        ...
+
+    def missing(self, item: WorldObject) -> None:
+        """Find that what should run on registered nodes does not."""
+        ...
+
+    def relaunch_refused(self, item: WorldObject) -> None:
+        """Launch it again on the nodes that have killed it, which refuse."""
+        ...
+
+    def set_flag(self, item: WorldObject, by: By) -> None:
+        """Hold it, as a person or an administrator does."""
+        ...
+
+    def clear_flag(self, item: WorldObject, by: By) -> None:
+        """Release everything, as a person or an administrator does."""
+        ...
+
+    def cancel(self, item: WorldObject, who: str) -> None:
+        """Cancel it, as somebody other than us does."""
+        ...
+
+    def requeue(self, item: WorldObject) -> bool:
+        """Requeue it, as somebody other than us does; whether it came back to pending."""
+        ...

@@ -1,0 +1,236 @@
+"""From what Slurm says of a job to an observation: a table, read from raw text alone."""
+
+from __future__ import annotations
+
+from signal import Signals, strsignal
+from typing import TYPE_CHECKING
+
+from dispatch.adapters.memory.records import Stage
+from dispatch.model.epoch import Epoch
+from dispatch.model.status import (
+    By,
+    Cause,
+    Detail,
+    Evidence,
+    Gate,
+    HoldSeen,
+    Observation,
+    Source,
+    State,
+    Verdict,
+)
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from dispatch.adapters.memory.machines import StartTicket
+    from dispatch.adapters.memory.records import Record, WorldObject
+    from dispatch.adapters.memory.world import World
+
+HOLDS = 1_000_000
+"""Instances of holds lie below this, so that a begin time can be told from a person's."""
+
+
+def is_token(base: int, begin: int) -> bool:
+    """Whether a begin time is that of our gate, or of a hold of ours."""
+    return base <= begin < base + HOLDS
+
+
+def hold_instance(item: WorldObject) -> int | None:
+    """Read the instance of our hold from the begin time."""
+    begin, base = item.record.begin, item.order.base
+    return begin - base if begin is not None and base < begin < base + HOLDS else None
+
+
+def observation(world: World, item: WorldObject, ref: str) -> Observation:
+    """Read an object from the queue, or from accounting once the queue has forgotten it."""
+    record = item.record
+    ended = record.stage is Stage.ENDED
+    return Observation(
+        ref=ref,
+        key=item.key,
+        verdict=verdict_of(world, item),
+        restarts=record.restarts,
+        gate=Gate.CLOSED
+        if record.begin == item.order.base and record.stage is Stage.PENDING
+        else Gate.OPEN,
+        hold=None if ended else _hold(item),
+        cleaning=bool(record.cleaning),
+        final=ended and (record.purged or not record.requeue),
+        requeue=record.requeue,
+        nodes=record.cleaning if record.stage is Stage.PENDING else record.nodes,
+        submitted=record.submitted,
+        started=record.started,
+        ended=record.ended,
+    )
+
+
+def _hold(item: WorldObject) -> HoldSeen | None:
+    flag, instance = item.record.flag, hold_instance(item)
+    by = flag
+    if flag is By.OWNER and (instance is not None or item.record.begin == item.order.base):
+        by = None  # the flag of our own gate
+    return HoldSeen(instance=instance, by=by) if by is not None or instance is not None else None
+
+
+def verdict_of(world: World, item: WorldObject) -> Verdict:
+    """Work out state, cause, detail and evidence."""
+    record = item.record
+    source = Source.ACCOUNTING if record.purged else Source.QUEUE
+    match record.stage:
+        case Stage.PENDING:
+            return _pending(world, item)
+        case Stage.RUNNING:
+            return Verdict(
+                state=State.RUNNING, evidence=_evidence(source, world.now, record, record.reason)
+            )
+        case Stage.ENDED:
+            return _ended(world, item, source)
+
+
+def _evidence(source: Source, at: datetime, record: Record, reason: str) -> tuple[Evidence, ...]:
+    fields = [("job_state", record.state), ("state_reason", reason)]
+    if record.stage is Stage.ENDED:
+        fields.append(("exit_code", record.exit_code))
+    return tuple(
+        Evidence(source=source, field=name, value=value, read_at=at) for name, value in fields
+    )
+
+
+def _pending(world: World, item: WorldObject) -> Verdict:
+    reason, cause, by = _pending_reason(world, item)
+    return Verdict(
+        state=State.PENDING,
+        cause=cause,
+        detail=Detail(by=by, reason=reason, nodes=item.record.failed_nodes),
+        evidence=_evidence(Source.QUEUE, world.now, item.record, reason),
+    )
+
+
+def _pending_reason(world: World, item: WorldObject) -> tuple[str, Cause | None, By | None]:
+    record, job = item.record, item.order.job
+    gated, ours = record.begin == item.order.base, hold_instance(item) is not None
+    held = "JobHeldAdmin" if record.flag is By.ADMINISTRATOR else "JobHeldUser"
+    if record.flag is By.ADMINISTRATOR:
+        return held, Cause.ADMIN_HELD, By.ADMINISTRATOR
+    if gated or ours:
+        return held if record.flag else "BeginTime", Cause.GATED if gated else Cause.HELD, None
+    if record.flag is not None:
+        return held, Cause.HELD, record.flag
+    begins = record.begin is not None and record.begin > int(world.now.timestamp())
+    if begins or record.cleaning:
+        return "BeginTime", Cause.REQUEUED if record.restarts else None, None
+    if job.nodes > len(world.machines.nodes) - len(item.order.exclude):
+        return "PartitionNodeLimit", Cause.UNSATISFIABLE, None
+    if world.is_full() or len(world.free_nodes(item)) < job.nodes:
+        return "Resources", Cause.NO_CAPACITY, None
+    return "None", Cause.REQUEUED if record.restarts else None, None
+
+
+def _ended(world: World, item: WorldObject, source: Source) -> Verdict:
+    record = item.record
+    evidence = _evidence(source, world.now, record, record.reason)
+    ticket = _ticket(world, item)
+    if record.fenced:
+        taken = f"epoch {item.order.submission}.{record.restarts} has started already"
+        return _failed(
+            Cause.FENCED, Detail(reason=taken), (*evidence, _ticket_evidence(world, taken))
+        )
+    if record.state == "NODE_FAIL" and not record.failed_nodes:
+        return _missing(world, ticket, evidence)
+    match record.state:
+        case "COMPLETED" | "FAILED" | "OUT_OF_MEMORY":
+            if record.refused:
+                return _unproven(record, evidence)
+            extra = (
+                (_ticket_evidence(world, f"ended {ticket.end}"),) if ticket and ticket.end else ()
+            )
+            return by_exit(record.exit_code, (*evidence, *extra))
+        case "CANCELLED":
+            return _cancelled(record, evidence)
+        case "NODE_FAIL":
+            return _failed(
+                Cause.NODE_LOST, Detail(nodes=record.failed_nodes, reason=record.reason), evidence
+            )
+        case "PREEMPTED":
+            return _failed(Cause.PREEMPTED, Detail(), evidence)
+        case "TIMEOUT":
+            return _failed(Cause.TIMEOUT, Detail(reason=record.reason), evidence)
+        case other:
+            return _failed(Cause.UNKNOWN, Detail(reason=other), evidence, proven=False)
+
+
+def _failed(
+    cause: Cause, detail: Detail, evidence: tuple[Evidence, ...], *, proven: bool = True
+) -> Verdict:
+    return Verdict(state=State.FAILED, cause=cause, detail=detail, evidence=evidence, proven=proven)
+
+
+OUT_OF_MEMORY_EXIT = "0:125"
+
+
+def raw_end(exit_code: str) -> tuple[str, str]:
+    """The state and reason that Slurm gives a program that ended by itself (07, f)."""
+    code, signal = (int(part) for part in exit_code.split(":"))
+    if exit_code == OUT_OF_MEMORY_EXIT:
+        return "OUT_OF_MEMORY", "OutOfMemory"
+    if signal:
+        return "FAILED", f"RaisedSignal:{signal}({strsignal(signal) or signal})"
+    return ("FAILED", "NonZeroExitCode") if code else ("COMPLETED", "None")
+
+
+def by_exit(exit_code: str, evidence: tuple[Evidence, ...]) -> Verdict:
+    """Classify an end by its ``code:signal``; a kill from outside is suspected to be for memory, never proven."""
+    code, signal = (int(part) for part in exit_code.split(":"))
+    if exit_code == OUT_OF_MEMORY_EXIT:
+        return _failed(Cause.OUT_OF_MEMORY, Detail(reason="OutOfMemory"), evidence)
+    if signal:
+        name = signal_name(signal)
+        hint = Cause.OUT_OF_MEMORY if name == "KILL" else None
+        return _failed(Cause.SIGNALLED, Detail(signal=name, suspected=hint), evidence)
+    if code:
+        hint = Cause.OUT_OF_MEMORY if code == 137 else None
+        return _failed(Cause.NON_ZERO_EXIT, Detail(exit_code=code, suspected=hint), evidence)
+    return Verdict(state=State.SUCCEEDED, detail=Detail(exit_code=0), evidence=evidence)
+
+
+def signal_name(number: int) -> str:
+    """Name a signal without ``SIG``; one that this system does not know keeps its number."""
+    try:
+        return Signals(number).name.removeprefix("SIG")
+    except ValueError:
+        return str(number)
+
+
+def _cancelled(record: Record, evidence: tuple[Evidence, ...]) -> Verdict:
+    """Who cancelled is in accounting alone, and accounting has it from the end on (07, f)."""
+    who = record.cancelled_by if record.purged else None
+    by = None if who is None else {"owner": By.OWNER, "root": By.ADMINISTRATOR}.get(who, By.OTHER)
+    detail = Detail(by=by, who=who)
+    return Verdict(state=State.CANCELLED, cause=Cause.CANCELLED, detail=detail, evidence=evidence)
+
+
+def _unproven(record: Record, evidence: tuple[Evidence, ...]) -> Verdict:
+    """An exit code without a batch step or a ticket proves nothing (12, E5)."""
+    code = int(record.exit_code.split(":")[0])
+    detail = Detail(exit_code=code, reason=record.reason, suspected=Cause.FORGOTTEN)
+    return _failed(Cause.UNKNOWN, detail, evidence, proven=False)
+
+
+def _missing(world: World, ticket: StartTicket | None, evidence: tuple[Evidence, ...]) -> Verdict:
+    """The controller forgot the end; the job script's own record of it tells (12, E6)."""
+    if ticket and ticket.end:
+        return by_exit(ticket.end, (*evidence, _ticket_evidence(world, f"ended {ticket.end}")))
+    return _failed(Cause.UNKNOWN, Detail(suspected=Cause.NODE_LOST), evidence, proven=False)
+
+
+def _ticket(world: World, item: WorldObject) -> StartTicket | None:
+    """Read the ticket of the last epoch, where there are tickets."""
+    epoch = Epoch(item.order.submission, item.record.restarts)
+    return (
+        world.machines.tickets.get(item.order.id, {}).get(epoch) if world.settings.fence else None
+    )
+
+
+def _ticket_evidence(world: World, text: str) -> Evidence:
+    return Evidence(source=Source.TICKET, field="ticket", value=text, read_at=world.now)

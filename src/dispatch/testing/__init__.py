@@ -1,0 +1,1 @@
+"""Shipped for tests: yours as well as ours."""
