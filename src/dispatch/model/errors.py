@@ -12,14 +12,16 @@ from dispatch.model.base import Value
 
 
 class Fault(Value):
-    """One thing wrong with a document: where, what was found, what is allowed."""
+    """One thing wrong with a document: where, what was found, what is allowed; the line where the reader knows it."""
 
     path: str
     found: str
     allowed: str
+    line: int | None = None
 
     def __str__(self) -> str:
-        return f"{self.path}: found {self.found}; allowed is {self.allowed}"
+        where = f"line {self.line}, {self.path}" if self.line else self.path
+        return f"{where}: found {self.found}; allowed is {self.allowed}"
 
 
 class DispatchError(Exception):

@@ -1,0 +1,1 @@
+"""The moving parts: what reads clocks, files and clusters, and drives the pure core."""
