@@ -1,0 +1,1 @@
+"""Record stores: where the events of jobs are kept."""

@@ -1,0 +1,93 @@
+"""The records' own rules: versions without a gap, nonces used once, newer events left alone."""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import TYPE_CHECKING
+
+from dispatch.model.errors import Conflict, CorruptRecord, Invalid, NewerSchema, NotFound
+from dispatch.model.journal import SCHEMA
+from dispatch.stores.sqlite.rows import event_row
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dispatch.model.journal import Entry
+    from dispatch.spi.store import Summary
+
+
+def check(job: str, expected: int, entries: Sequence[Entry], summary: Summary) -> None:
+    """Refuse entries that do not follow ``expected`` without a gap, or a summary that is not of them."""
+    wanted = list(range(expected + 1, expected + 1 + len(entries)))
+    if not entries or [entry.version for entry in entries] != wanted:
+        found = [entry.version for entry in entries]
+        raise Invalid(
+            f"Job {job}: events of versions {found} cannot be appended on version {expected}."
+        )
+    if (summary.id, summary.version) != (job, wanted[-1]):
+        raise Invalid(
+            f"Job {job}: the summary is of job {summary.id} at version {summary.version}, not of version {wanted[-1]}."
+        )
+
+
+def head(raw: sqlite3.Connection, job: str) -> tuple[int, int]:
+    """The version and the schema of a job. Raises ``NotFound``, and ``NewerSchema`` for this job alone (12, T4)."""
+    row: tuple[int, int] | None = raw.execute(
+        "SELECT version, schema FROM jobs WHERE id = ?", (job,)
+    ).fetchone()
+    if row is None:
+        raise not_found(job)
+    if row[1] > SCHEMA:
+        raise NewerSchema(
+            f"Job {job} has events of schema {row[1]}, written by a newer dispatch; this one knows {SCHEMA}. It was left alone.",
+            todo="Upgrade dispatch here; other jobs are not affected.",
+        )
+    return row
+
+
+def insert(raw: sqlite3.Connection, job: str, entries: Sequence[Entry]) -> None:
+    """Insert the entries and their nonces. Raises ``Conflict`` for a nonce of an earlier append."""
+    raw.executemany(
+        "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?)",
+        [event_row(job, entry) for entry in entries],
+    )
+    firsts = {entry.nonce: entry.version for entry in reversed(entries)}
+    try:
+        raw.executemany(
+            "INSERT INTO nonces VALUES (?, ?, ?)",
+            [(nonce, job, at) for nonce, at in firsts.items()],
+        )
+    except sqlite3.IntegrityError as error:
+        raise Conflict(
+            f"Job {job}: a nonce of {sorted(firsts)} was used by an earlier append; nothing was written.",
+            todo="Fold the record again; every append needs a nonce of its own.",
+        ) from error
+
+
+def landed(raw: sqlite3.Connection, job: str, entries: Sequence[Entry]) -> bool:
+    """Whether exactly these entries are there already, by their nonces."""
+    first, last = entries[0].version, entries[-1].version
+    rows = raw.execute(
+        "SELECT version, nonce FROM events WHERE job = ? AND version BETWEEN ? AND ? ORDER BY version",
+        (job, first, last),
+    )
+    return rows.fetchall() == [(entry.version, entry.nonce) for entry in entries]
+
+
+def check_contiguous(job: str, versions: Sequence[int], after: int, last: int) -> None:
+    """Raise ``CorruptRecord`` where a version between ``after`` and ``last`` is missing, or one is beyond it."""
+    wanted = range(after + 1, last + 1)
+    if list(versions) != list(wanted):
+        strange = sorted(set(versions) ^ set(wanted))
+        raise CorruptRecord(
+            f"Job {job} should have events up to version {last}, and version {strange[0]} is "
+            + ("missing." if strange[0] in wanted else "beyond that."),
+            todo="Nothing acts on this job any more; the others go on. Restore the records from a backup.",
+        )
+
+
+def not_found(job: str) -> NotFound:
+    """The error for a job that is not there."""
+    return NotFound(
+        f"There is no job {job} in these records.", todo="List them with `dispatch list`."
+    )
