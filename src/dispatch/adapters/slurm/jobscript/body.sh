@@ -1,0 +1,208 @@
+
+# What follows is the same for every job. Names that begin with dispatch_ are its own.
+dispatch_say() { printf 'dispatch: %s\n' "$*" >&2; }
+
+dispatch_refuse() { # MESSAGE: the launch fails, nothing of the job is started
+  dispatch_say "launch failed: $*"
+  dispatch_leave 118
+}
+
+# ---------------------------------------------------------------- who this execution is
+
+dispatch_restarts=${SLURM_RESTART_COUNT:-0}
+dispatch_epoch=$((dispatch_submission * 1000000 + dispatch_restarts))
+case $dispatch_shared in
+  '~/'* | '$HOME/'*) dispatch_shared=$HOME/${dispatch_shared#*/} ;;
+esac
+dispatch_dir=$dispatch_shared/$dispatch_job
+dispatch_step= dispatch_told= dispatch_interrupted= dispatch_ticket= dispatch_ran=
+
+# The paths of what we call ourselves, before a profile, setup or env can hide them.
+dispatch_srun=$(command -v srun) dispatch_scancel=$(command -v scancel)
+dispatch_date=$(command -v date) dispatch_mv=$(command -v mv)
+dispatch_now() { "$dispatch_date" +%s; }
+
+# ---------------------------------------------------------------- the start ticket
+# A controller that crashed may start one job twice (12, O4): whoever creates the ticket runs, nobody else.
+
+dispatch_higher() { # FROM: is there a ticket of that epoch or a later one? Its name is left in dispatch_seen.
+  local file number
+  for file in "$dispatch_dir"/*.start; do
+    number=${file##*/} number=${number%.start}
+    case $number in '' | *[!0-9]*) continue ;; esac
+    if [ "$number" -ge "$1" ]; then
+      dispatch_seen=${file##*/}
+      return 0
+    fi
+  done
+  return 1
+}
+
+dispatch_fence() {
+  local n=1
+  until (
+    umask 077
+    set -C
+    printf '%s\n' "epoch=$dispatch_epoch" "attempt=$dispatch_attempt" "jobid=$SLURM_JOB_ID" \
+      "node=${SLURMD_NODENAME:-}" "seen=$dispatch_seen" "at=$(dispatch_now)" \
+      >"$dispatch_dir/$dispatch_epoch.fenced.$SLURM_JOB_ID.$n"
+  ) 2>/dev/null || [ "$n" -ge 99 ]; do n=$((n + 1)); done
+  dispatch_say "fenced: epoch $dispatch_epoch must not start, since $dispatch_dir/$dispatch_seen exists"
+  exit 119
+}
+
+dispatch_take_ticket() {
+  (umask 077 && mkdir -p "$dispatch_dir") ||
+    dispatch_refuse "cannot make the directory $dispatch_dir, where starts are recorded; see that it is on a file system which every node can write"
+  dispatch_higher "$dispatch_epoch" && dispatch_fence
+  (
+    umask 077
+    set -C # makes the redirection an exclusive create
+    {
+      printf '%s\n' "epoch=$dispatch_epoch" "attempt=$dispatch_attempt" "jobid=$SLURM_JOB_ID" \
+        "sluid=${SLURM_JOB_SLUID:-}" "node=${SLURMD_NODENAME:-}" "nodes=${SLURM_JOB_NODELIST:-}" \
+        "restarts=$dispatch_restarts" "started=$(dispatch_now)" || exit 2
+    } >"$dispatch_dir/$dispatch_epoch.start"
+  )
+  case $? in
+    0) ;;
+    2) dispatch_refuse "cannot write $dispatch_dir/$dispatch_epoch.start; see that the file system is not full" ;;
+    *)
+      dispatch_higher "$dispatch_epoch" && dispatch_fence
+      dispatch_refuse "cannot create $dispatch_dir/$dispatch_epoch.start; see that every node can write there"
+      ;;
+  esac
+  # Looked for again: a later epoch may have started since the first look.
+  dispatch_higher $((dispatch_epoch + 1)) && dispatch_fence
+  dispatch_ticket=yes
+}
+
+dispatch_leave() { # STATUS: the end record, written aside so that nobody reads half of it, then the exit
+  local status=$1 signal=
+  trap - EXIT
+  if [ -n "$dispatch_ticket" ]; then
+    if [ -n "$dispatch_told" ] && [ "$status" -eq $((128 + $(kill -l "$dispatch_told"))) ]; then
+      signal=$dispatch_told
+    fi
+    (
+      umask 077
+      printf '%s\n' "status=$status" "signal=$signal" "ended=$(dispatch_now)" "attempt=$dispatch_attempt" \
+        >"$dispatch_dir/.$dispatch_epoch.end.$SLURM_JOB_ID" &&
+        "$dispatch_mv" -f "$dispatch_dir/.$dispatch_epoch.end.$SLURM_JOB_ID" "$dispatch_dir/$dispatch_epoch.end"
+    ) || dispatch_say "cannot write $dispatch_dir/$dispatch_epoch.end"
+  fi
+  exit "$status"
+}
+
+dispatch_unasked() { # STATUS: something exited this shell before the command had ended
+  [ -n "$dispatch_ran" ] || dispatch_refuse "a line of setup, or a profile, ended the script with status $1"
+  dispatch_leave "$1"
+}
+
+# ---------------------------------------------------------------- signals
+# USR1 and USR2 go by srun, which hands them on. TERM, HUP and INT would make srun kill the step at once; scancel
+# hands them on, and does nothing for a job that is ending, whose steps Slurm has told already.
+
+dispatch_pass() {
+  dispatch_interrupted=yes
+  case $1 in
+    USR1 | USR2) [ -z "$dispatch_step" ] || kill -s "$1" "$dispatch_step" 2>/dev/null ;;
+    *)
+      dispatch_told=$1
+      [ -z "$dispatch_step" ] || "$dispatch_scancel" --signal="$1" "$SLURM_JOB_ID" </dev/null >/dev/null 2>&1 &
+      ;;
+  esac
+}
+
+dispatch_catch() {
+  trap 'dispatch_pass TERM' TERM
+  trap 'dispatch_pass HUP' HUP
+  trap 'dispatch_pass INT' INT
+  trap 'dispatch_pass USR1' USR1
+  trap 'dispatch_pass USR2' USR2
+}
+
+dispatch_heed() { # a signal to end that came before the command: it is not started any more
+  [ -z "$dispatch_told" ] || dispatch_leave $((128 + $(kill -l "$dispatch_told")))
+}
+
+# ---------------------------------------------------------------- the environment of the command
+
+dispatch_names() {
+  export DISPATCH_JOB_ID=$dispatch_job DISPATCH_SUBMISSION=$dispatch_submission
+  export DISPATCH_RESTARTS=$dispatch_restarts DISPATCH_EPOCH=$dispatch_epoch
+  export DISPATCH_ATTEMPT=$dispatch_attempt.$dispatch_restarts
+  export DISPATCH_NODES=${SLURM_JOB_NUM_NODES:-$dispatch_nodes}
+  local first
+  first=$(scontrol show hostnames "${SLURM_JOB_NODELIST:-}" 2>/dev/null | head -n 1)
+  # A node's name in Slurm need not be a host's name; this script runs on the first node.
+  getent hosts "${first:-.}" >/dev/null 2>&1 || first=$(hostname)
+  export MASTER_ADDR=$first
+  # Below the ports that kernels give to outgoing connections (32768 and up), other for each job and restart.
+  export MASTER_PORT=$((20000 + (SLURM_JOB_ID + 7 * dispatch_restarts) % 10000))
+  export WORLD_SIZE=$((DISPATCH_NODES * dispatch_tasks))
+  if [ "$dispatch_launcher" = torchrun ]; then
+    export PET_NNODES=$DISPATCH_NODES PET_NPROC_PER_NODE=$dispatch_processes
+    export PET_RDZV_BACKEND=c10d PET_RDZV_ENDPOINT=$MASTER_ADDR:$MASTER_PORT PET_RDZV_ID=$DISPATCH_ATTEMPT
+  fi
+  export SLURM_EXPORT_ENV=ALL # srun hands the whole environment to the tasks
+}
+
+dispatch_export() {
+  local entry file
+  for entry in "${dispatch_env[@]}"; do
+    export "$entry" || dispatch_refuse "the environment variable ${entry%%=*} cannot be set"
+  done
+  for entry in "${dispatch_secrets[@]}"; do
+    file=${entry#*=}
+    case $file in '~/'*) file=$HOME/${file#*/} ;; esac
+    [ -f "$file" ] && [ -r "$file" ] ||
+      dispatch_refuse "the file $file of secretEnv.${entry%%=*} cannot be read on ${SLURMD_NODENAME:-this node}"
+    export "${entry%%=*}=$(<"$file")" || dispatch_refuse "the environment variable ${entry%%=*} cannot be set"
+  done
+}
+
+# ---------------------------------------------------------------- the command
+
+dispatch_run() {
+  local options=(--nodes="$DISPATCH_NODES" --ntasks-per-node="$dispatch_tasks" --ntasks="$WORLD_SIZE")
+  # One rank that failed leaves the others waiting for it for ever.
+  options+=(--kill-on-bad-exit=1 --export=ALL)
+  [ "$dispatch_launcher" != srun ] || options+=(--cpus-per-task="$dispatch_cpus")
+  [ "$dispatch_launcher" != torchrun ] || dispatch_command=(torchrun "${dispatch_command[@]}")
+  # shellcheck disable=SC2016 # expanded in each task
+  "$dispatch_srun" "${options[@]}" /bin/sh -c '
+    export RANK="$SLURM_PROCID" LOCAL_RANK="$SLURM_LOCALID" NODE_RANK="$SLURM_NODEID"
+    [ -z "$PET_NNODES" ] || export PET_NODE_RANK="$SLURM_NODEID"
+    exec "$@"' dispatch-task "${dispatch_command[@]}" &
+  dispatch_step=$!
+  local status
+  while :; do
+    dispatch_interrupted=
+    wait "$dispatch_step"
+    status=$?
+    [ -n "$dispatch_interrupted" ] || break # else it was a signal that ended the wait
+  done
+  dispatch_ran=yes
+  dispatch_leave "$status"
+}
+
+dispatch_catch
+dispatch_take_ticket
+trap 'dispatch_unasked $?' EXIT
+[ -n "$dispatch_srun" ] || dispatch_refuse "srun is not on the PATH of ${SLURMD_NODENAME:-this node}"
+
+# As a login has it, so that `module` works; a person's own profile is not read: what a job needs stands in setup.
+# Not in a function, where what a profile declares would be local.
+if [ -r /etc/profile ]; then . /etc/profile; fi
+case :$PATH: in *:"${dispatch_srun%/*}":*) ;; *) PATH=$PATH:${dispatch_srun%/*} ;; esac
+unset SLURM_JWT # the submitter's token is no business of the job's
+
+dispatch_names
+dispatch_export
+for dispatch_line in "${dispatch_setup[@]}"; do
+  eval "$dispatch_line" || dispatch_refuse "the setup line '$dispatch_line' failed with status $?"
+done
+dispatch_catch # a setup line may have set traps of its own
+dispatch_heed
+dispatch_run

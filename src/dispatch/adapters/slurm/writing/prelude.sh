@@ -1,0 +1,55 @@
+# The prelude of every write. $1 a mark that no output has by chance, $2 the deadline in Unix milliseconds,
+# $3 the seconds within which all commands together must end.
+mark=$1 deadline=$2 bound=$3
+shift 3
+
+# Only what finds the commands and the cluster stays: a variable of a person's shell must change no call, and a job that
+# a daemon submits again gets the environment of its first submission.
+for name in $(env | sed -n 's/^\([A-Za-z_][A-Za-z0-9_]*\)=.*/\1/p'); do
+  case $name in PATH | HOME | USER | LOGNAME | SLURM_CONF | SLURM_JWT) ;; *) unset "$name" 2>/dev/null ;; esac
+done
+export LANG=C.UTF-8
+umask 022
+bin=$(command -v sbatch) && PATH=${bin%/*}:/usr/local/bin:/usr/bin:/bin
+
+section() {
+  printf '\n%s %s\n' "$mark" "$1"
+  printf '\n%s %s\n' "$mark" "$1" >&2
+}
+
+began=$(date +%s%3N)
+section "clock $began"
+if [ "$began" -gt "$deadline" ]; then
+  section expired
+  exit 0
+fi
+
+bounded() { # COMMAND...: run it within what is left of the bound
+  left=$((bound - $(date +%s) + began / 1000))
+  [ "$left" -gt 0 ] || return 124
+  timeout -k 1 "$left" "$@"
+}
+
+run() { # NAME COMMAND...: its output, its errors and its return code as one section
+  section "$1"
+  shift
+  bounded "$@"
+  rc=$?
+  section "rc $rc"
+  return $rc
+}
+
+show() { # NAME: the object $id as the controller has it; in $job for field()
+  section "$1"
+  job=$(SLURM_TIME_FORMAT=%s bounded scontrol show job "$id")
+  rc=$?
+  printf '%s\n' "$job"
+  section "rc $rc"
+  return $rc
+}
+
+field() { # NAME: the value of a field without spaces
+  printf '%s\n' "$job" | sed -n "s/^ *\(.* \)\{0,1\}$1=\([^ ]*\).*\$/\2/p" | sed -n 1p
+}
+
+comment() { printf '%s\n' "$job" | sed -n 's/^ *Comment=//p' | sed -n 1p; }
