@@ -1,0 +1,258 @@
+"""The rules by which an end is judged: a table of rows, the first whose condition holds gives the verdict."""
+
+from __future__ import annotations
+
+from dispatch.adapters.slurm.reading.documents import StepRow
+from dispatch.adapters.slurm.reading.facts import Seen
+from dispatch.adapters.slurm.reading.hostlist import expand
+from dispatch.adapters.slurm.reading.rules import Rule, always
+from dispatch.adapters.slurm.reading.tables import (
+    EXIT_HINTS,
+    LAUNCH_SIGNALS,
+    LIMIT_MARGIN,
+    OUT_OF_MEMORY_SIGNAL,
+    SIGNALS,
+    Code,
+    Kind,
+)
+from dispatch.adapters.slurm.reading.tickets import Ended
+from dispatch.model.status import By, Cause, Detail, State, Verdict
+
+# --- conditions
+
+
+def _refused_after_an_end(s: Seen) -> bool:
+    return s.fenced is not None and s.ended is not None
+
+
+def _ran_where_slurm_says_not(s: Seen) -> bool:
+    return s.never_ran and s.ended is not None
+
+
+def _started_where_slurm_says_not(s: Seen) -> bool:
+    return s.never_ran and s.started is not None
+
+
+def _unlaunched(s: Seen) -> bool:
+    return s.base in {"FAILED", "CANCELLED"} and s.exit.signal in LAUNCH_SIGNALS
+
+
+def _success_contradicted(s: Seen) -> bool:
+    return (
+        s.base == "COMPLETED"
+        and s.ended is not None
+        and (s.ended.status != 0 or s.ended.signal != "")
+    )
+
+
+def _of_unusual_flag(s: Seen) -> bool:
+    return s.base in {"FAILED", "COMPLETED", ""} and s.has(
+        "LAUNCH_FAILED", "RECONFIG_FAIL", "REVOKED"
+    )
+
+
+def _told_by_state(s: Seen) -> bool:
+    return s.base not in {"", "FAILED", "CANCELLED", "COMPLETED"}
+
+
+def _unsatisfiable(s: Seen) -> bool:
+    return s.base == "FAILED" and s.never_ran and s.reason == "BadConstraints"
+
+
+def _programs(s: Seen) -> list[StepRow]:
+    return [step for step in s.steps if step.name not in {"batch", "extern", "interactive"}]
+
+
+def _out_of_memory_in_steps(s: Seen) -> bool:
+    failed = [step for step in _programs(s) if "COMPLETED" not in step.states]
+    # Every step that failed: an earlier step's kill does not explain a later step's own failure.
+    all_killed = bool(failed) and all("OUT_OF_MEMORY" in step.states for step in failed)
+    return s.base == "FAILED" and s.exit.signal == 0 and all_killed
+
+
+def _killed_for_memory(s: Seen) -> bool:
+    return s.base == "FAILED" and s.exit.signal == OUT_OF_MEMORY_SIGNAL
+
+
+def _signalled(s: Seen) -> bool:
+    return s.base == "FAILED" and s.exit.signal != 0
+
+
+def _exit_told_by_ticket(s: Seen) -> bool:
+    return s.base == "FAILED" and s.ended is not None and s.ended.status == s.exit.code != 0
+
+
+def _exit_told_by_batch(s: Seen) -> bool:
+    agreed = s.batch is not None and "FAILED" in s.batch.states and s.batch.exit == s.exit
+    return s.base == "FAILED" and s.ended is None and s.exit.code != 0 and agreed and s.one_boot
+
+
+def _overtaken(s: Seen) -> bool:
+    # The controller restarted during the run and tells of another end than the script wrote: it is a launch of its own
+    # that the controller tells of (12, E5), and the program's end is the script's.
+    return s.base == "FAILED" and s.ended is not None and 0 < s.start < s.facts.boot
+
+
+# --- verdicts
+
+
+def _by_ticket(s: Seen) -> Verdict:
+    assert s.ended is not None
+    return of_end(s.ended, proven=True)
+
+
+def of_end(end: Ended, *, proven: bool) -> Verdict:
+    """The verdict that the script's own end record gives."""
+    if end.status == 0 and not end.signal:
+        return Verdict(state=State.SUCCEEDED, proven=proven)
+    if end.signal:
+        return Verdict(
+            state=State.FAILED,
+            cause=Cause.SIGNALLED,
+            detail=Detail(exit_code=end.status, signal=end.signal),
+            proven=proven,
+        )
+    detail = Detail(exit_code=end.status, suspected=EXIT_HINTS.get(end.status))
+    return Verdict(state=State.FAILED, cause=Cause.NON_ZERO_EXIT, detail=detail, proven=proven)
+
+
+def _fenced(s: Seen) -> Verdict:
+    assert s.fenced is not None
+    # The first launch may still live, on the node that its ticket names.
+    elsewhere = _ticket_nodes(s)
+    reason = f"a second launch was refused on {s.fenced.node or 'a node'}: {s.fenced.seen or 'that'} epoch had started"
+    return Verdict(
+        state=State.FAILED, cause=Cause.FENCED, detail=Detail(nodes=elsewhere, reason=reason)
+    )
+
+
+def _ticket_nodes(s: Seen) -> tuple[str, ...]:
+    started = s.started
+    return expand(started.nodes or started.node) if started else ()
+
+
+def _start_forgotten(s: Seen) -> Verdict:
+    reason = "the job script started, but the controller shows an end that never ran"
+    detail = Detail(nodes=_ticket_nodes(s), reason=reason)
+    state = State.CANCELLED if s.base == "CANCELLED" else State.FAILED
+    return Verdict(state=state, cause=Cause.FORGOTTEN, detail=detail)
+
+
+def _launch_failed(s: Seen) -> Verdict:
+    detail = Detail(nodes=expand(s.nodes), reason=LAUNCH_SIGNALS[s.exit.signal])
+    return Verdict(state=State.FAILED, cause=Cause.LAUNCH_FAILED, detail=detail)
+
+
+def _contradicted(s: Seen) -> Verdict:
+    assert s.ended is not None
+    return of_end(s.ended, proven=False)
+
+
+def _by_flag(s: Seen) -> Verdict:
+    return _of_code(
+        next(code for code in s.codes if code.kind is Kind.FLAG and code.state != State.RUNNING)
+    )
+
+
+def _by_state(s: Seen) -> Verdict:
+    return _of_code(next(code for code in s.codes if code.kind is Kind.BASE), _nodes_of_cause(s))
+
+
+def _of_code(code: Code, nodes: tuple[str, ...] = ()) -> Verdict:
+    detail = Detail(nodes=nodes, reason=code.why or None)
+    return Verdict(
+        state=code.state, cause=code.cause, detail=detail, proven=code.cause is not Cause.UNKNOWN
+    )
+
+
+def _nodes_of_cause(s: Seen) -> tuple[str, ...]:
+    # Where the lost node is not named (22.05), any of them may be the one that still has processes.
+    return expand(s.failed_node or s.nodes) if s.base in {"NODE_FAIL", "BOOT_FAIL"} else ()
+
+
+def _success(s: Seen) -> Verdict:
+    hint = Cause.OUT_OF_MEMORY if s.derived.signal == OUT_OF_MEMORY_SIGNAL else None
+    return Verdict(state=State.SUCCEEDED, detail=Detail(exit_code=0, suspected=hint))
+
+
+def _cancelled(s: Seen) -> Verdict:
+    killer, owner = (s.run.killer if s.run else ""), s.facts.owner
+    by: By | None
+    match killer:
+        case "":
+            by = None
+        case "0" | "root":
+            by = By.ADMINISTRATOR
+        case _:
+            by = By.OWNER if killer in {owner.user, owner.uid} else By.OTHER
+    detail = Detail(
+        by=by, who=killer or None, reason=s.reason if s.reason not in {"", "None"} else None
+    )
+    return Verdict(state=State.CANCELLED, cause=Cause.CANCELLED, detail=detail)
+
+
+def _never_to_run(_: Seen) -> Verdict:
+    reason = "BadConstraints: no nodes of the cluster satisfy it"
+    return Verdict(state=State.FAILED, cause=Cause.UNSATISFIABLE, detail=Detail(reason=reason))
+
+
+def _step_out_of_memory(s: Seen) -> Verdict:
+    reason = "the kernel killed a process of its steps for memory"
+    detail = Detail(exit_code=s.exit.code or None, reason=reason)
+    return Verdict(state=State.FAILED, cause=Cause.OUT_OF_MEMORY, detail=detail)
+
+
+def _by_signal(s: Seen) -> Verdict:
+    name = SIGNALS.get(s.exit.signal, str(s.exit.signal))
+    near = s.limit and abs(s.end - s.start - s.limit * 60) <= LIMIT_MARGIN
+    hint = Cause.TIMEOUT if name in {"TERM", "KILL"} and near else None
+    agreed = s.batch is not None and s.batch.exit.signal == s.exit.signal
+    detail = Detail(signal=name, suspected=hint, reason=s.description or None)
+    return Verdict(
+        state=State.FAILED, cause=Cause.SIGNALLED, detail=detail, proven=s.one_boot or agreed
+    )
+
+
+def _by_exit(s: Seen) -> Verdict:
+    hint = EXIT_HINTS.get(s.exit.code)
+    if s.derived.signal == OUT_OF_MEMORY_SIGNAL:
+        hint = Cause.OUT_OF_MEMORY
+    detail = Detail(exit_code=s.exit.code, suspected=hint)
+    return Verdict(state=State.FAILED, cause=Cause.NON_ZERO_EXIT, detail=detail)
+
+
+def _exit_unproven(s: Seen) -> Verdict:
+    reason = "Slurm tells of an exit that neither the job script nor a step proves; it may be a launch that Slurm refused"
+    detail = Detail(
+        exit_code=s.exit.code or None,
+        reason=reason,
+        suspected=Cause.NON_ZERO_EXIT if s.exit.code else None,
+    )
+    return Verdict(state=State.FAILED, cause=Cause.UNKNOWN, detail=detail, proven=False)
+
+
+ENDED: tuple[Rule, ...] = (
+    Rule("the script ended, and a later launch was refused", _refused_after_an_end, _by_ticket),
+    Rule("the script refused the launch", lambda s: s.fenced is not None, _fenced),
+    Rule("the script ended, in a run that Slurm forgot", _ran_where_slurm_says_not, _by_ticket),
+    Rule(
+        "the script started, in a run that Slurm forgot",
+        _started_where_slurm_says_not,
+        _start_forgotten,
+    ),
+    Rule("slurmd could not launch the script", _unlaunched, _launch_failed),
+    Rule("a flag tells", _of_unusual_flag, _by_flag),
+    Rule("the state tells", _told_by_state, _by_state),
+    Rule("Slurm says success, the script does not", _success_contradicted, _contradicted),
+    Rule("success", lambda s: s.base == "COMPLETED", _success),
+    Rule("cancelled", lambda s: s.base == "CANCELLED", _cancelled),
+    Rule("no nodes can satisfy it", _unsatisfiable, _never_to_run),
+    Rule("its failed steps ran out of memory", _out_of_memory_in_steps, _step_out_of_memory),
+    Rule("it ran out of memory", _killed_for_memory, _step_out_of_memory),
+    Rule("a signal ended the script", _signalled, _by_signal),
+    Rule("the script wrote this exit", _exit_told_by_ticket, _by_exit),
+    Rule("the script wrote another end, and the controller restarted", _overtaken, _by_ticket),
+    Rule("the batch step has this exit, under one boot", _exit_told_by_batch, _by_exit),
+    Rule("an exit that nothing proves", always, _exit_unproven),
+)
+"""In this order."""

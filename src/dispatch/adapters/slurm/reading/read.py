@@ -1,0 +1,145 @@
+"""The calls: read jobs and nodes through a transport."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+
+from dispatch.adapters.slurm.reading.assemble import (
+    Answer,
+    answer_of,
+    facts_of,
+    observations_of,
+    unsettled,
+)
+from dispatch.adapters.slurm.reading.key import Ref
+from dispatch.adapters.slurm.reading.nodes import decode_nodes
+from dispatch.adapters.slurm.reading.script import (
+    Script,
+    Section,
+    nodes_script,
+    read_script,
+    sections_of,
+)
+from dispatch.adapters.slurm.reading.tickets import TICKETS_DIRECTORY, Tickets
+from dispatch.model.base import Value
+from dispatch.model.errors import OutcomeUnknown, Unavailable
+from dispatch.model.quantity import Duration
+from dispatch.model.status import NodeReport, Observation
+from dispatch.spi.adapter import Reading
+from dispatch.spi.transport import Transport
+
+BATCH = 400
+"""Jobs in one call: some 3.5 MB of JSON."""
+
+_DAY = 86_400
+_ULID_DIGITS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+
+
+class ReadSettings(Value):
+    """How to read: the directory of the tickets, and the bound of each Slurm command."""
+
+    shared: str = TICKETS_DIRECTORY
+    command_bound: Duration = Duration(seconds=25)
+    """More than a client waits for a controller by itself: MessageTimeout and its retries."""
+    call_bound: Duration = Duration(seconds=90)
+
+
+DEFAULT = ReadSettings()
+
+
+async def read_jobs(
+    transport: Transport, jobs: Sequence[str], settings: ReadSettings = DEFAULT
+) -> Reading:
+    """Read every object of these jobs, under one boot of the controller.
+
+    One call for what the queue tells, a second one for jobs that it does not show, or shows ended or requeued: that asks
+    accounting too, and the tickets once more. Raises ``Unavailable`` wherever anything could not be read: an error is
+    never an absence.
+    """
+    wanted = list(dict.fromkeys(jobs))
+    readings = [
+        await _read_batch(transport, wanted[start : start + BATCH], settings)
+        for start in range(0, max(len(wanted), 1), BATCH)
+    ]
+    if len({reading.boot for reading in readings}) > 1:
+        raise _restarted()
+    observations = tuple(seen for reading in readings for seen in reading.observations)
+    return Reading(sent=readings[0].sent, boot=readings[0].boot, observations=observations)
+
+
+async def _read_batch(transport: Transport, jobs: list[str], settings: ReadSettings) -> Reading:
+    first = await _ask(transport, jobs, settings, full=False)
+    found = facts_of(first, jobs, {})
+    more = unsettled(found, jobs)
+    settled = tuple(seen for seen in observations_of(found) if seen.key.job not in more)
+    rest: tuple[Observation, ...] = ()
+    if more:
+        before: dict[str, Tickets] = first.before
+        second = await _ask(transport, more, settings, full=True)
+        if second.boot != first.boot:
+            raise _restarted()
+        rest = observations_of(facts_of(second, more, before))
+    return Reading(sent=first.sent, boot=first.boot, observations=settled + rest)
+
+
+async def _ask(
+    transport: Transport, jobs: list[str], settings: ReadSettings, *, full: bool
+) -> Answer:
+    token = secrets.token_hex(16)
+    bound = max(1, settings.command_bound.ms // 1000)
+    script = read_script(
+        jobs, full=full, token=token, bound=bound, shared=settings.shared, since=oldest(jobs) - _DAY
+    )
+    return answer_of(await _run(transport, script, token, settings))
+
+
+async def _run(
+    transport: Transport, script: Script, token: str, settings: ReadSettings
+) -> list[Section]:
+    try:
+        done = await transport.run(
+            script.text, script.args, stdin=script.stdin, timeout=settings.call_bound
+        )
+    except OutcomeUnknown as error:
+        # A read that may have run has changed nothing.
+        raise Unavailable(f"The answer was lost: {error.what}", todo=error.todo) from error
+    sections = sections_of(done.stdout, done.err, token)
+    if done.returncode != 0 or not sections:
+        words = done.err.strip()[-400:] or f"return code {done.returncode}"
+        raise Unavailable(f"The script that reads Slurm failed: {words}.")
+    return sections
+
+
+def _restarted() -> Unavailable:
+    return Unavailable(
+        "The controller restarted while it was read.", todo="It is read again at the next poll."
+    )
+
+
+def oldest(jobs: Sequence[str]) -> int:
+    """When the oldest of these jobs was submitted, in Unix seconds, by its ULID."""
+    stamps = [
+        sum(_ULID_DIGITS.index(c) << 5 * (9 - place) for place, c in enumerate(job[:10]))
+        for job in jobs
+    ]
+    return max(min(stamps, default=0) // 1000, 2 * _DAY)
+
+
+async def read_nodes(
+    transport: Transport, names: Sequence[str], ref: str, settings: ReadSettings = DEFAULT
+) -> tuple[NodeReport, ...]:
+    """Read these nodes; with no names, every node on which the object of ``ref`` could have run.
+
+    Raises ``Unavailable``, also where Slurm does not know one of the nodes: no report is no proof.
+    """
+    token = secrets.token_hex(16)
+    bound = max(1, settings.command_bound.ms // 1000)
+    script = nodes_script(names, Ref.parse(ref), token=token, bound=bound)
+    sections = await _run(transport, script, token, settings)
+    section = sections[-1]
+    if section.returncode:
+        raise Unavailable(
+            f"The nodes cannot be read: scontrol show node: {section.err or section.returncode}."
+        )
+    return decode_nodes(section.out.decode("utf-8", "replace"))
