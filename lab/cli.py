@@ -13,7 +13,7 @@ from lab.build import build_root
 from lab.cgroups import why_no_cgroups
 from lab.config import Options
 from lab.host import SUITES, LabError, require_host
-from lab.instance import Lab, instances
+from lab.instance import Lab, discard, instances
 from lab.namespace import environment
 from lab.template import build_template
 
@@ -91,7 +91,7 @@ def _do(chosen: argparse.Namespace) -> int:
         case "up":
             _up(chosen)
         case "down":
-            Lab.attach(chosen.name).down(keep_logs=chosen.keep_logs)
+            discard(chosen.name, chosen.keep_logs)
         case "run":
             command = Lab.attach(chosen.name).command(chosen.user, chosen.argv)
             return subprocess.run(command, env=environment(chosen.user), check=False).returncode

@@ -63,7 +63,7 @@ class Lab:
                 lay_out(root, claimed.directory, options, Ports(base))
                 if template is not None:
                     use_template(template, claimed.directory)
-                group = make_group(name) if options.cgroup else None
+                group = make_group(name, base) if options.cgroup else None
                 sys = "host" if options.suite == "bookworm" else "own"
                 inside, launcher = launch(
                     root, claimed.directory, sys=sys, cgroup=group, owner=owner, held=held
@@ -206,14 +206,14 @@ class Lab:
                 raise LabError(f"cannot start {daemon!r} by itself")
 
     def set_conf(self, **settings: str) -> None:
-        """Change settings of slurm.conf and have the daemons read it. Some of Slurm's settings need a restart instead."""
+        """Change settings of slurm.conf and have the daemons read it; some need a restart instead."""
         self._record = dataclasses.replace(
             self._record, options=self.options.with_settings(settings)
         )
         record.write(self._record)
         configure(root_dir(self.options.suite), self.directory, self.options, self.ports)
         self.text("root", "scontrol", "reconfigure")
-        self.await_idle()
+        self.text("root", "scontrol", "ping")
 
     def await_idle(self, seconds: float = 60) -> None:
         """Wait until all nodes are idle."""
@@ -284,3 +284,11 @@ def instances() -> list[record.Record]:
     """List the instances, after clearing away those whose owners are gone."""
     record.sweep()
     return record.records()
+
+
+def discard(name: str, keep_logs: Path | None = None) -> None:
+    """End an instance by name, or remove what is left of one that has died."""
+    found = record.read(name)
+    if found.inside is None and found.starter.alive():
+        raise LabError(f"the instance {name!r} is on its way up")
+    Lab(found, found.inside or Namespace(0, 0), None).down(keep_logs)

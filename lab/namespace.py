@@ -58,8 +58,8 @@ class Namespace:
     start: int
 
     def alive(self) -> bool:
-        """Tell whether the first process, and so the instance, is there."""
-        return start_time(self.pid) == self.start
+        """Tell whether the first process, and so the instance, is there and not about to end."""
+        return start_time(self.pid) == self.start and _namespace(self.pid, "mnt") is not None
 
     def path(self, inside: str) -> Path:
         """Name from outside a path inside. Short, as the addresses of sockets must be."""
@@ -67,7 +67,8 @@ class Namespace:
 
     def command(self, user: str, argv: Sequence[str]) -> list[str]:
         """Give the command line which runs argv inside as a user. It ends its command when it is itself killed."""
-        which = ("--mount", "--uts", "--ipc", "--pid", "--cgroup")
+        # The root too: where the lab itself was started in a chroot, it is not the mounts' own.
+        which = ("--mount", "--uts", "--ipc", "--pid", "--cgroup", "--root")
         home = environment(user)["HOME"].lstrip("/")
         become = ["/usr/bin/setpriv"]
         if user != "root":
@@ -103,11 +104,11 @@ class Namespace:
 
     def processes(self) -> list[Process]:
         """List the instance's processes, except the first one and zombies."""
-        own = _pid_namespace(self.pid)
+        own = _namespace(self.pid, "pid")
         found: list[Process] = []
         for place in Path("/proc").glob("[0-9]*"):
             pid = int(place.name)
-            if own is None or pid == self.pid or _pid_namespace(pid) != own:
+            if own is None or pid == self.pid or _namespace(pid, "pid") != own:
                 continue
             with contextlib.suppress(OSError):
                 line = (place / "cmdline").read_text(errors="replace").removesuffix("\0")
@@ -117,17 +118,17 @@ class Namespace:
         return found
 
     def end(self, launcher: "subprocess.Popen[bytes] | None" = None) -> None:
-        """Kill the first process, and with it everything inside; return when all is gone."""
+        """Kill the first process, and with it everything inside; return when nothing runs.
+
+        Does not wait for the host's own first process to reap what was orphaned: some never do.
+        """
         if self.alive():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self.pid, signal.SIGKILL)
+        await_that(lambda: not self.alive() and not self.processes(), "the instance's end")
         if launcher is not None:
+            launcher.kill()
             launcher.wait()
-        await_that(
-            lambda: not Path(f"/proc/{self.pid}").exists() or not self.alive(),
-            "the instance's end",
-            seconds=20,
-        )
 
 
 def environment(user: str) -> dict[str, str]:
@@ -254,8 +255,8 @@ def _free(port: int) -> bool:
     return True
 
 
-def _pid_namespace(pid: int) -> Path | None:
+def _namespace(pid: int, kind: str) -> Path | None:
     try:
-        return Path(f"/proc/{pid}/ns/pid").readlink()
+        return Path(f"/proc/{pid}/ns/{kind}").readlink()
     except OSError:
         return None

@@ -145,7 +145,7 @@ def remove(record: Record) -> None:
     if record.inside is not None:
         record.inside.end()
     if record.options.cgroup:
-        remove_group(record.name)
+        remove_group(record.name, record.base)
     shutil.rmtree(record.directory, ignore_errors=True)
 
 

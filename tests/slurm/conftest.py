@@ -78,7 +78,9 @@ def pytest_runtest_makereport(
     if report.failed:
         given: dict[str, object] = getattr(item, "funcargs", {})
         used = [value for value in given.values() if isinstance(value, Lab)]
-        for each in {id(each): each for each in [*used, *item.stash.get(labs, [])]}.values():
+        if labs in item.stash:
+            used.extend(item.stash[labs])
+        for each in [lab for lab in used if lab.directory.exists()]:
             target = FAILURES / re.sub(r"[^\w.-]+", "_", item.nodeid) / each.name
             each.save_logs(target)
             report.sections.append(("slurm lab", f"the logs of {each!r} are in {target}"))

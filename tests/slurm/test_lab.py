@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lab import Lab, LabError, why_no_cgroups
-from lab.host import LAB_DIR, SUITES
+from lab.host import LAB_DIR, SUITES, start_time
 from lab.instance import instances
 from lab.mirror import Source, deb822_sources, one_line_sources, pick
 
@@ -214,10 +214,10 @@ def test_down_leaves_nothing(new_lab: NewLab) -> None:
     until(lambda: any(process.argv[-1:] == ("1000",) for process in own.processes()))
     pids = [process.pid for process in own.processes()]
     own.down()
-    assert not [pid for pid in pids if Path(f"/proc/{pid}").exists()]
+    assert not [pid for pid in pids if start_time(pid) is not None]
     assert not own.processes()
     assert not own.directory.exists()
-    assert not list(Path("/sys/fs/cgroup").glob(f"*/dispatch-lab/{own.name}"))
+    assert not list(Path("/sys/fs/cgroup").glob(f"*/dispatch-lab-{own.name}*"))
     assert own.name not in {record.name for record in instances()}
     with pytest.raises(LabError, match="is not up"):
         own.run("alice", ["true"])
@@ -246,8 +246,11 @@ time.sleep(600)
 
 
 def test_instances_brought_up_at_once_get_ports_of_their_own(new_lab: NewLab) -> None:
+    def bring_up(nodes: int) -> Lab:
+        return new_lab(nodes=nodes)
+
     with ThreadPoolExecutor() as pool:
-        made = list(pool.map(lambda _: new_lab(nodes=1), range(3)))
+        made = list(pool.map(bring_up, [1, 1, 1]))
     assert len({each.ports.base for each in made}) == 3
     assert all(answers(each) for each in made)
 
