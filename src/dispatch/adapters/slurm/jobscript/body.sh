@@ -61,7 +61,7 @@ dispatch_take_ticket() {
     {
       printf '%s\n' "epoch=$dispatch_epoch" "attempt=$dispatch_attempt" "jobid=$SLURM_JOB_ID" \
         "sluid=${SLURM_JOB_SLUID:-}" "node=${SLURMD_NODENAME:-}" "nodes=${SLURM_JOB_NODELIST:-}" \
-        "restarts=$dispatch_restarts" "started=$(dispatch_now)" || exit 2
+        "restarts=$dispatch_restarts" "store=$dispatch_store" "base=$dispatch_base" "started=$(dispatch_now)" || exit 2
     } >"$dispatch_dir/$dispatch_epoch.start"
   )
   case $? in

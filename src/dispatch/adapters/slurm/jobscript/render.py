@@ -37,6 +37,8 @@ def render_job_script(order: StartOrder, shared: str) -> str:
         _constant("job", order.id),
         _constant("submission", str(order.submission)),
         _constant("attempt", order.attempt),
+        _constant("store", order.store),
+        _constant("base", str(order.base)),
         _constant("shared", shared),
         _constant("launcher", job.launcher.value),
         _constant("nodes", str(job.nodes)),
