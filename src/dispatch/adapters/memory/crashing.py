@@ -32,7 +32,7 @@ def crash(world: World, lost: timedelta | None, *, partly: bool) -> None:
     if not partly:
         while len(world.last_ids) > 1 and world.last_ids[-1][0] > saved:
             world.last_ids.pop()
-    world.queue = {item.id: item for item in world.objects if item.queued}
+    world.restore()
     world.up = world.hung = False
     world.backlog.clear()
 

@@ -21,6 +21,8 @@ class StartTicket:
     """The mark of one started epoch in the shared directory (12, O4), and how its program ended."""
 
     execution: int
+    object: int
+    nodes: tuple[str, ...]
     end: str | None = None
 
 
@@ -71,7 +73,9 @@ class Machines:
             for other in self.live.values()
             if other.job == job
         ]
-        self.tickets.setdefault(job, {}).setdefault(epoch, StartTicket(execution=serial))
+        self.tickets.setdefault(job, {}).setdefault(
+            epoch, StartTicket(execution=serial, object=item.serial, nodes=nodes)
+        )
         self.executions.append(execution)
         self.live[serial] = execution
         item.executions.append(execution)

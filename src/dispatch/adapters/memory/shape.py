@@ -58,6 +58,10 @@ class Shape(Protocol):
         """Start it; ``None`` where the start ticket was taken and no program ran."""
         ...
 
+    def launch_failed(self, item: WorldObject, nodes: tuple[str, ...]) -> None:
+        """Fail to start it on these nodes."""
+        ...
+
     def program_ended(self, item: WorldObject, execution: Execution) -> None:
         """Hear from the nodes that the program has ended by itself."""
         ...
@@ -88,6 +92,10 @@ class Shape(Protocol):
 
     def clear_flag(self, item: WorldObject, by: By) -> None:
         """Release everything, as a person or an administrator does."""
+        ...
+
+    def set_begin(self, item: WorldObject, begin: int | None) -> None:
+        """Set its begin time, as a person does."""
         ...
 
     def cancel(self, item: WorldObject, who: str) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from dispatch.adapters.memory.records import Record, Stage
 from dispatch.adapters.memory.slurm_reading import (
     HOLDS,
+    LAUNCH_EXIT,
     hold_instance,
     is_token,
     observation,
@@ -179,6 +180,11 @@ class SlurmShape:
         )
         return execution
 
+    def launch_failed(self, item: WorldObject, nodes: tuple[str, ...]) -> None:
+        """``RaisedSignal:53``: slurmd could not start the job script, so there is no ticket either."""
+        self.world.change(item, started=_whole(self.world.now), nodes=nodes)
+        self._end(item, "FAILED", raw_end(LAUNCH_EXIT)[1], LAUNCH_EXIT)
+
     def relaunch_refused(self, item: WorldObject) -> None:
         """``Killing non-startable batch job: Job credential revoked``: the node ran nothing."""
         nodes = item.executions[-1].nodes
@@ -314,6 +320,13 @@ class SlurmShape:
         if item.record.flag is By.ADMINISTRATOR and by is not By.ADMINISTRATOR:
             raise Conflict(f"An administrator holds {self.ref(item)}: access denied.")
         self.world.change(item, flag=None)
+
+    def set_begin(self, item: WorldObject, begin: int | None) -> None:
+        """``scontrol update StartTime=`` by hand."""
+        self._refuse_ended(item, "changed")
+        if item.record.stage is not Stage.PENDING:
+            raise Conflict(f"{self.ref(item)} is no longer pending.")
+        self.world.change(item, begin=begin)
 
     def requeue(self, item: WorldObject) -> bool:
         """``scontrol update Requeue=1`` and ``scontrol requeue``; the bit is left set."""

@@ -65,6 +65,14 @@ def observation(world: World, item: WorldObject, ref: str) -> Observation:
     )
 
 
+def gate_of(item: WorldObject) -> Gate:
+    """Read the gate: it stands in the begin time, or, beneath a hold placed before the Open, in the hold flag (12, O5)."""
+    record = item.record
+    beneath = record.flag is By.OWNER and hold_instance(item) is not None
+    closed = record.stage is Stage.PENDING and (record.begin == item.order.base or beneath)
+    return Gate.CLOSED if closed else Gate.OPEN
+
+
 def _hold(item: WorldObject) -> HoldSeen | None:
     flag, instance = item.record.flag, hold_instance(item)
     by = flag
@@ -98,28 +106,30 @@ def _evidence(source: Source, at: datetime, record: Record, reason: str) -> tupl
 
 
 def _pending(world: World, item: WorldObject) -> Verdict:
+    record = item.record
     reason, cause, by = _pending_reason(world, item)
-    return Verdict(
-        state=State.PENDING,
-        cause=cause,
-        detail=Detail(by=by, reason=reason, nodes=item.record.failed_nodes),
-        evidence=_evidence(Source.QUEUE, world.now, item.record, reason),
-    )
+    detail = Detail(by=by, reason=reason, nodes=record.failed_nodes)
+    evidence = _evidence(Source.QUEUE, world.now, record, reason)
+    if (ticket := _ticket(world, item)) and not record.cleaning:
+        # The job script started in this epoch, and the controller shows it waiting: it has forgotten the start.
+        cause, detail = Cause.FORGOTTEN, Detail(nodes=ticket.nodes, reason=reason)
+        evidence = (*evidence, _ticket_evidence(world, "started"))
+    return Verdict(state=State.PENDING, cause=cause, detail=detail, evidence=evidence)
 
 
 def _pending_reason(world: World, item: WorldObject) -> tuple[str, Cause | None, By | None]:
     record, job = item.record, item.order.job
     gated, ours = record.begin == item.order.base, hold_instance(item) is not None
-    held = "JobHeldAdmin" if record.flag is By.ADMINISTRATOR else "JobHeldUser"
+    held = _held_reason(record)
     if record.flag is By.ADMINISTRATOR:
         return held, Cause.ADMIN_HELD, By.ADMINISTRATOR
     if gated or ours:
-        return held if record.flag else "BeginTime", Cause.GATED if gated else Cause.HELD, None
+        return held or "BeginTime", Cause.GATED if gated else Cause.HELD, None
     if record.flag is not None:
         return held, Cause.HELD, record.flag
     begins = record.begin is not None and record.begin > int(world.now.timestamp())
     if begins or record.cleaning:
-        return "BeginTime", Cause.REQUEUED if record.restarts else None, None
+        return "BeginTime", Cause.REQUEUED if record.restarts else Cause.HELD, None
     if job.nodes > len(world.machines.nodes) - len(item.order.exclude):
         return "PartitionNodeLimit", Cause.UNSATISFIABLE, None
     if world.is_full() or len(world.free_nodes(item)) < job.nodes:
@@ -127,27 +137,33 @@ def _pending_reason(world: World, item: WorldObject) -> tuple[str, Cause | None,
     return "None", Cause.REQUEUED if record.restarts else None, None
 
 
+def _held_reason(record: Record) -> str:
+    return {None: "", By.ADMINISTRATOR: "JobHeldAdmin"}.get(record.flag, "JobHeldUser")
+
+
 def _ended(world: World, item: WorldObject, source: Source) -> Verdict:
     record = item.record
     evidence = _evidence(source, world.now, record, record.reason)
     ticket = _ticket(world, item)
+    if ticket and ticket.end and (record.fenced or record.refused or _is_missing(record)):
+        # Slurm tells of a launch of its own; the program's end is the job script's (12, E5 and E6).
+        return by_exit(ticket.end, (*evidence, _ticket_evidence(world, f"ended {ticket.end}")))
     if record.fenced:
-        taken = f"epoch {item.order.submission}.{record.restarts} has started already"
-        return _failed(
-            Cause.FENCED, Detail(reason=taken), (*evidence, _ticket_evidence(world, taken))
+        taken = (
+            f"epoch {item.order.submission}.{record.restarts} or a later one has started already"
         )
-    if record.state == "NODE_FAIL" and not record.failed_nodes:
-        return _missing(world, ticket, evidence)
+        detail = Detail(nodes=ticket.nodes if ticket else (), reason=taken)
+        return _failed(Cause.FENCED, detail, (*evidence, _ticket_evidence(world, taken)))
+    if record.refused or _is_missing(record):
+        return _unproven(record, evidence)
     match record.state:
         case "COMPLETED" | "FAILED" | "OUT_OF_MEMORY":
-            if record.refused:
-                return _unproven(record, evidence)
             extra = (
                 (_ticket_evidence(world, f"ended {ticket.end}"),) if ticket and ticket.end else ()
             )
             return by_exit(record.exit_code, (*evidence, *extra))
         case "CANCELLED":
-            return _cancelled(record, evidence)
+            return _cancelled(world, record, evidence)
         case "NODE_FAIL":
             return _failed(
                 Cause.NODE_LOST, Detail(nodes=record.failed_nodes, reason=record.reason), evidence
@@ -167,6 +183,8 @@ def _failed(
 
 
 OUT_OF_MEMORY_EXIT = "0:125"
+LAUNCH_EXIT = "0:53"
+"""What Slurm says where slurmd could not start the job script."""
 
 
 def raw_end(exit_code: str) -> tuple[str, str]:
@@ -180,14 +198,16 @@ def raw_end(exit_code: str) -> tuple[str, str]:
 
 
 def by_exit(exit_code: str, evidence: tuple[Evidence, ...]) -> Verdict:
-    """Classify an end by its ``code:signal``; a kill from outside is suspected to be for memory, never proven."""
+    """Classify an end by its ``code:signal``; exit 137 hints at a kill for memory, and proves none."""
     code, signal = (int(part) for part in exit_code.split(":"))
+    if exit_code == LAUNCH_EXIT:
+        return _failed(
+            Cause.LAUNCH_FAILED, Detail(reason="slurmd could not start the job script"), evidence
+        )
     if exit_code == OUT_OF_MEMORY_EXIT:
         return _failed(Cause.OUT_OF_MEMORY, Detail(reason="OutOfMemory"), evidence)
     if signal:
-        name = signal_name(signal)
-        hint = Cause.OUT_OF_MEMORY if name == "KILL" else None
-        return _failed(Cause.SIGNALLED, Detail(signal=name, suspected=hint), evidence)
+        return _failed(Cause.SIGNALLED, Detail(signal=signal_name(signal)), evidence)
     if code:
         hint = Cause.OUT_OF_MEMORY if code == 137 else None
         return _failed(Cause.NON_ZERO_EXIT, Detail(exit_code=code, suspected=hint), evidence)
@@ -202,34 +222,39 @@ def signal_name(number: int) -> str:
         return str(number)
 
 
-def _cancelled(record: Record, evidence: tuple[Evidence, ...]) -> Verdict:
-    """Who cancelled is in accounting alone, and accounting has it from the end on (07, f)."""
-    who = record.cancelled_by if record.purged else None
+def _cancelled(world: World, record: Record, evidence: tuple[Evidence, ...]) -> Verdict:
+    """Tell who cancelled it, which only accounting knows (07, f)."""
+    who = record.cancelled_by if world.has_accounting else None
     by = None if who is None else {"owner": By.OWNER, "root": By.ADMINISTRATOR}.get(who, By.OTHER)
+    if who is not None:
+        killer = Evidence(
+            source=Source.ACCOUNTING, field="kill_request_user", value=who, read_at=world.now
+        )
+        evidence = (*evidence, killer)
     detail = Detail(by=by, who=who)
     return Verdict(state=State.CANCELLED, cause=Cause.CANCELLED, detail=detail, evidence=evidence)
 
 
+def _is_missing(record: Record) -> bool:
+    """Whether Slurm says ``NODE_FAIL`` and names no node: the job was missing from one that answers."""
+    return record.state == "NODE_FAIL" and not record.failed_nodes
+
+
 def _unproven(record: Record, evidence: tuple[Evidence, ...]) -> Verdict:
-    """An exit code without a batch step or a ticket proves nothing (12, E5)."""
+    """An end that neither a ticket nor a batch step nor a lost node proves (12, E5)."""
     code = int(record.exit_code.split(":")[0])
-    detail = Detail(exit_code=code, reason=record.reason, suspected=Cause.FORGOTTEN)
+    suspected = Cause.NODE_LOST if record.state == "NODE_FAIL" else Cause.NON_ZERO_EXIT
+    detail = Detail(exit_code=code, reason=record.reason, suspected=suspected)
     return _failed(Cause.UNKNOWN, detail, evidence, proven=False)
 
 
-def _missing(world: World, ticket: StartTicket | None, evidence: tuple[Evidence, ...]) -> Verdict:
-    """The controller forgot the end; the job script's own record of it tells (12, E6)."""
-    if ticket and ticket.end:
-        return by_exit(ticket.end, (*evidence, _ticket_evidence(world, f"ended {ticket.end}")))
-    return _failed(Cause.UNKNOWN, Detail(suspected=Cause.NODE_LOST), evidence, proven=False)
-
-
 def _ticket(world: World, item: WorldObject) -> StartTicket | None:
-    """Read the ticket of the last epoch, where there are tickets."""
+    """Read this object's own ticket of its last epoch, where there are tickets."""
+    if not world.settings.fence:
+        return None
     epoch = Epoch(item.order.submission, item.record.restarts)
-    return (
-        world.machines.tickets.get(item.order.id, {}).get(epoch) if world.settings.fence else None
-    )
+    ticket = world.machines.tickets.get(item.order.id, {}).get(epoch)
+    return ticket if ticket and ticket.object == item.serial else None
 
 
 def _ticket_evidence(world: World, text: str) -> Evidence:

@@ -48,6 +48,7 @@ class World:
         self.boot_number = 1
         self.up = True
         self.hung = False
+        self._used: tuple[int, frozenset[str]] | None = None
         self.backlog: list[Callable[[], None]] = []
         self.last_ids: list[tuple[datetime, int]] = [(self.now, 0)]
         self.shape: Shape = _SHAPES[settings.shape](self)
@@ -104,6 +105,7 @@ class World:
 
     def change(self, item: WorldObject, **changes: Any) -> None:
         """Write a new version of the object's record."""
+        self._used = None
         item.versions.append((self.now, replace(item.record, **changes)))
         _trim(item.versions, self.now - self.settings.save_window)
 
@@ -157,6 +159,11 @@ class World:
         self.change(item, purged=True)
         del self.queue[item.id]
 
+    def restore(self) -> None:
+        """Gather the queue anew, after records went back to older versions."""
+        self._used = None
+        self.queue = {item.id: item for item in self.objects if item.queued}
+
     def believed(self, execution: Execution) -> bool:
         """Whether the controller believes that this execution runs."""
         item = self.objects[execution.object - 1]
@@ -177,13 +184,7 @@ class World:
 
     def free_nodes(self, item: WorldObject) -> list[str]:
         """List the nodes on which the controller could place the object now."""
-        taken = {
-            name
-            for other in self.queue.values()
-            for name in (
-                other.record.nodes if other.record.stage is Stage.RUNNING else other.record.cleaning
-            )
-        }
+        taken = self._usage()[1]
         return [
             node.name
             for node in self.machines.nodes.values()
@@ -192,8 +193,18 @@ class World:
 
     def is_full(self) -> bool:
         """Whether as many objects run as may."""
-        running = sum(item.record.stage is Stage.RUNNING for item in self.queue.values())
-        return self.capacity is not None and running >= self.capacity
+        return self.capacity is not None and self._usage()[0] >= self.capacity
+
+    def _usage(self) -> tuple[int, frozenset[str]]:
+        """Count what runs, and gather the nodes in use: worked out once for all reads between two changes."""
+        if self._used is None:
+            records = [item.record for item in self.queue.values()]
+            running = [record for record in records if record.stage is Stage.RUNNING]
+            taken = {n for record in running for n in record.nodes} | {
+                n for record in records for n in record.cleaning
+            }
+            self._used = len(running), frozenset(taken)
+        return self._used
 
     def watch_silence(self, name: str) -> None:
         """Let the controller notice a silent node: first that it misses its pings, then that it is down."""
@@ -223,33 +234,31 @@ class World:
     def register(self, names: Iterable[str]) -> None:
         """Let nodes tell what they run: they kill what they should not, and report what ended unheard."""
         answering = {n for n in names if self.machines.nodes[n].silent is None}
+        able = {n for n in answering if not self.machines.nodes[n].kill_fails}
         for execution in list(self.machines.live.values()):
             if not self.believed(execution):
-                here = {
-                    n for n in execution.alive & answering if not self.machines.nodes[n].kill_fails
-                }
-                self.machines.kill(execution, here, Cause.FORGOTTEN, self.now)
+                self.machines.kill(execution, execution.alive & able, Cause.FORGOTTEN, self.now)
         for item in list(self.queue.values()):
-            if kept := tuple(n for n in item.record.cleaning if n not in answering):
-                self.change(item, cleaning=kept)
-            elif item.record.cleaning:
-                self.change(item, cleaning=())
+            if able.intersection(item.record.cleaning):
+                self.change(item, cleaning=tuple(n for n in item.record.cleaning if n not in able))
             self._settle_account(item, answering)
 
     def _settle_account(self, item: WorldObject, answering: set[str]) -> None:
-        """Compare what the controller believes to run with what the batch node says."""
-        serial = item.record.execution
-        if (
-            item.record.stage is not Stage.RUNNING
-            or serial is None
-            or item.record.nodes[0] not in answering
-        ):
+        """Compare what the controller believes to run with what the nodes that answer say."""
+        record = item.record
+        if record.stage is not Stage.RUNNING or record.execution is None:
             return
-        execution = self.machines.executions[serial - 1]
-        if not execution.live and execution.end is not None and not execution.reported:
-            self.report(execution)
-        elif not execution.live:
-            self.shape.missing(item)
+        execution = self.machines.executions[record.execution - 1]
+        gone = [n for n in record.nodes if n in answering and n not in execution.alive]
+        if execution.end is None and gone and execution.live:
+            self.shape.node_down(
+                item, gone[0]
+            )  # the node has restarted, and its processes are no more
+        elif not execution.live and record.nodes[0] in answering:
+            if execution.end is not None and not execution.reported:
+                self.report(execution)
+            else:
+                self.shape.missing(item)
 
     def node_reports(self, names: Sequence[str]) -> tuple[NodeReport, ...]:
         """Tell what the controller says of these nodes, or of all."""
