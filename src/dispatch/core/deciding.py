@@ -341,7 +341,7 @@ def notice_forgetting(s: Situation) -> Step | None:
     if known is None or seen is None or known.phase is not Phase.OPEN or seen.state.ended:
         return None
     why = ""
-    if seen.gate is Gate.CLOSED:
+    if seen.gate is Gate.CLOSED and not _held_by_a_person_too(s, known, seen):
         why = "the controller forgot the open"
     elif known.ran is not None and seen.restarts == known.ran.restarts:
         if seen.state is State.PENDING:
@@ -353,6 +353,12 @@ def notice_forgetting(s: Situation) -> Step | None:
         if why
         else None
     )
+
+
+def _held_by_a_person_too(s: Situation, known: ObjectView, seen: Observation) -> bool:
+    """Whether a person has held what we hold: that reads as a gate beneath our hold, and only a crash can bring it back."""
+    ours = seen.hold is not None and seen.hold.instance is not None
+    return ours and s.listing.boot == known.opened_under
 
 
 def keep_holds(s: Situation) -> Step | None:

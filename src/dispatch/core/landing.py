@@ -7,7 +7,7 @@ sent after the landing bound and under one boot (12, R2).
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import Enum
 
 from dispatch.model.answers import Declarations
@@ -18,7 +18,11 @@ from dispatch.model.view import OpenIntent
 
 def landing_bound(intent: Intent, declared: Declarations) -> datetime:
     """The moment after which an unanswered call has landed or never will, provided that the scheduler answers."""
-    return intent.deadline + declared.call_bound + declared.clock_skew
+    return intent.deadline + declared.call_bound + declared.clock_skew + _STRICTLY_AFTER
+
+
+_STRICTLY_AFTER = timedelta(milliseconds=1)
+"""A call may start at its deadline still, and clocks are compared in milliseconds."""
 
 
 class Shown(Enum):
@@ -75,7 +79,7 @@ def settle(
             reason="read back",
         )
     bound = landing_bound(intent, declared)
-    if listing.sent <= bound:
+    if listing.sent < bound:
         return bound
     if intent.verb is Verb.OPEN and listing.boot != intent.boot:
         # It may have run and been forgotten (12, O2): only a read under the same boot says that it did not land.

@@ -47,7 +47,9 @@ class ObjectView(Value):
     phase: Phase = Phase.GATED
     adopted: bool = False
     boot: str = ""
-    """The controller's incarnation when it was created."""
+    """The controller's incarnation when it was last read, or created."""
+    opened_under: str = ""
+    """The incarnation that the Open was intended under."""
     seen: Observation | None = None
     """The last recorded observation."""
     ran: Observation | None = None

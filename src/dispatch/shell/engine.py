@@ -26,6 +26,9 @@ from dispatch.spi.adapter import Backend, CessationSignal, MultiFinder, Reading
 
 log = logging.getLogger("dispatch.engine")
 
+MOST_TURNS = 12
+"""Calls that are made for one job before the others have their turn again."""
+
 OnStep = Callable[[JobView, Append | Call | Look | Rest], None]
 
 
@@ -42,9 +45,6 @@ class Standing:
 class Engine:
     """Advances the jobs of one cluster."""
 
-    MOST_TURNS = 12
-    """Calls that one round makes for one job, before the others have their turn again."""
-
     def __init__(
         self,
         ledger: Ledger,
@@ -60,11 +60,16 @@ class Engine:
         self.writer = Writer(ledger, backend, asyncio.Semaphore(concurrency))
         self.on_step = on_step
 
-    async def advance(self, jobs: Sequence[str]) -> dict[str, Standing]:
-        """Advance each job as far as it goes now. Raises ``Unavailable`` where the cluster cannot be read."""
+    async def advance(
+        self, jobs: Sequence[str], *, turns: int = MOST_TURNS
+    ) -> dict[str, Standing]:
+        """Advance each job as far as it goes now, by at most so many calls each.
+
+        Raises ``Unavailable`` where the cluster cannot be read.
+        """
         standings: dict[str, Standing] = {}
         pending = list(dict.fromkeys(jobs))
-        for _ in range(self.MOST_TURNS):
+        for _ in range(turns):
             if not pending:
                 break
             found = await self._round(pending)
