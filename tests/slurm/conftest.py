@@ -79,7 +79,8 @@ def pytest_runtest_makereport(
         given: dict[str, object] = getattr(item, "funcargs", {})
         used = [value for value in given.values() if isinstance(value, Lab)]
         if labs in item.stash:
-            used.extend(item.stash[labs])
+            own: list[Lab] = item.stash[labs]
+            used += own
         for each in [lab for lab in used if lab.directory.exists()]:
             target = FAILURES / re.sub(r"[^\w.-]+", "_", item.nodeid) / each.name
             each.save_logs(target)
