@@ -164,9 +164,8 @@ def accounting_row(job: dict[str, Any]) -> AccountingRow:
 
 
 def _step(step: object) -> StepRow:
-    name = text(_in(step, "step", "name"))
-    # 22.05 puts the id, such as 5.batch, in another place than later ones.
-    name = name or text(_in(step, "step", "id", "step_id")) or text(_in(step, "step", "id"))
+    # 5.batch, or batch in 22.05. Not the step's name: that is the program's, and a program may be called batch.
+    name = text(_in(step, "step", "id")).rpartition(".")[2]
     return StepRow(
         name=name, states=states(_in(step, "state")), exit=exit_of(_in(step, "exit_code"))
     )

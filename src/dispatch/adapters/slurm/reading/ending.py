@@ -15,8 +15,10 @@ from dispatch.adapters.slurm.reading.tables import (
     Code,
     Kind,
 )
-from dispatch.adapters.slurm.reading.tickets import Ended
+from dispatch.adapters.slurm.reading.tickets import LAUNCH_FAILED_EXIT, Ended
 from dispatch.model.status import By, Cause, Detail, State, Verdict
+
+_SCRIPT_REFUSED = "the job script could not start the command; its output says why"
 
 # --- conditions
 
@@ -78,6 +80,21 @@ def _signalled(s: Seen) -> bool:
     return s.base == "FAILED" and s.exit.signal != 0
 
 
+def _unstarted(s: Seen) -> bool:
+    # The script starts no command before its start ticket is there, so no command can have had this exit.
+    return (
+        s.base == "FAILED"
+        and s.exit.code == LAUNCH_FAILED_EXIT
+        and s.started is None
+        and s.ended is None
+    )
+
+
+def _told_otherwise_by_ticket(s: Seen) -> bool:
+    told = s.ended is not None and (s.ended.signal != "" or not s.ended.launched)
+    return _exit_told_by_ticket(s) and told
+
+
 def _exit_told_by_ticket(s: Seen) -> bool:
     return s.base == "FAILED" and s.ended is not None and s.ended.status == s.exit.code != 0
 
@@ -103,6 +120,9 @@ def _by_ticket(s: Seen) -> Verdict:
 
 def of_end(end: Ended, *, proven: bool) -> Verdict:
     """The verdict that the script's own end record gives."""
+    if not end.launched:
+        detail = Detail(exit_code=end.status, reason=_SCRIPT_REFUSED)
+        return Verdict(state=State.FAILED, cause=Cause.LAUNCH_FAILED, detail=detail, proven=proven)
     if end.status == 0 and not end.signal:
         return Verdict(state=State.SUCCEEDED, proven=proven)
     if end.signal:
@@ -116,11 +136,16 @@ def of_end(end: Ended, *, proven: bool) -> Verdict:
     return Verdict(state=State.FAILED, cause=Cause.NON_ZERO_EXIT, detail=detail, proven=proven)
 
 
+def _script_refused(s: Seen) -> Verdict:
+    detail = Detail(exit_code=s.exit.code, nodes=expand(s.nodes), reason=_SCRIPT_REFUSED)
+    return Verdict(state=State.FAILED, cause=Cause.LAUNCH_FAILED, detail=detail, proven=s.one_boot)
+
+
 def _fenced(s: Seen) -> Verdict:
     assert s.fenced is not None
     # The first launch may still live, on the node that its ticket names.
     elsewhere = _ticket_nodes(s)
-    reason = f"a second launch was refused on {s.fenced.node or 'a node'}: {s.fenced.seen or 'that'} epoch had started"
+    reason = f"a second launch was refused on {s.fenced.node or 'a node'}: {s.fenced.seen or 'a ticket'} was there"
     return Verdict(
         state=State.FAILED, cause=Cause.FENCED, detail=Detail(nodes=elsewhere, reason=reason)
     )
@@ -214,7 +239,11 @@ def _by_signal(s: Seen) -> Verdict:
 
 
 def _by_exit(s: Seen) -> Verdict:
-    hint = EXIT_HINTS.get(s.exit.code)
+    died = s.exit.code - 128
+    # srun hands on the signal of the program as 128 + its number; a step's own end confirms it.
+    hint = EXIT_HINTS.get(s.exit.code) or (
+        Cause.SIGNALLED if died == s.derived.signal != 0 else None
+    )
     if s.derived.signal == OUT_OF_MEMORY_SIGNAL:
         hint = Cause.OUT_OF_MEMORY
     detail = Detail(exit_code=s.exit.code, suspected=hint)
@@ -250,6 +279,10 @@ ENDED: tuple[Rule, ...] = (
     Rule("its failed steps ran out of memory", _out_of_memory_in_steps, _step_out_of_memory),
     Rule("it ran out of memory", _killed_for_memory, _step_out_of_memory),
     Rule("a signal ended the script", _signalled, _by_signal),
+    Rule("the script could not start the command", _unstarted, _script_refused),
+    Rule(
+        "the script wrote this exit, and what it stands for", _told_otherwise_by_ticket, _by_ticket
+    ),
     Rule("the script wrote this exit", _exit_told_by_ticket, _by_exit),
     Rule("the script wrote another end, and the controller restarted", _overtaken, _by_ticket),
     Rule("the batch step has this exit, under one boot", _exit_told_by_batch, _by_exit),

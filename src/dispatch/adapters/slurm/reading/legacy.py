@@ -6,6 +6,7 @@ Their JSON is of no use there: ``squeue --json`` of 22.05 ignores every filter a
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from dispatch.adapters.slurm.reading.documents import (
@@ -19,6 +20,8 @@ from dispatch.model.errors import Unavailable
 
 SEPARATOR = "\x1f"
 """Between the fields of a line; a name or a comment cannot hold it by accident."""
+
+_RECORD = re.compile(rf"[0-9]{{1,12}}(?:\.[A-Za-z0-9_+]+)?{SEPARATOR}")
 
 QUEUE_FIELDS = (
     "JobID", "Name", "State", "Reason", "SubmitTime", "StartTime", "EndTime", "exit_code", "RestartCnt", "Requeue",
@@ -103,17 +106,23 @@ def _with_steps(row: AccountingRow, steps: tuple[StepRow, ...]) -> AccountingRow
 
 
 def _lines(text: str, names: tuple[str, ...], asked: str) -> Iterator[dict[str, str]]:
+    records: list[str] = []
     for line in text.split("\n"):
-        if not line:
-            continue
-        fields = line.split(SEPARATOR, len(names) - 1)
-        if (
-            len(fields) != len(names)
-            or not fields[0].partition(".")[0].isascii()
-            or not fields[0][:1].isdigit()
-        ):
-            raise Unavailable(f"{asked} printed a line that dispatch cannot read: {line[:200]!r}.")
+        if _RECORD.match(line):
+            records.append(line)
+        elif line and records:
+            records[-1] += f" {line}"  # a comment with a line break in it
+        elif line:
+            raise _unreadable(asked, line)
+    for record in records:
+        fields = record.split(SEPARATOR, len(names) - 1)
+        if len(fields) != len(names):
+            raise _unreadable(asked, record)
         yield dict(zip(names, (field.rstrip(SEPARATOR) for field in fields), strict=True))
+
+
+def _unreadable(asked: str, line: str) -> Unavailable:
+    return Unavailable(f"{asked} printed a line that dispatch cannot read: {line[:200]!r}.")
 
 
 def _whole(text: str) -> int:

@@ -15,20 +15,30 @@ SILENT = frozenset({
 
 KILL_FAILED = re.compile(r"Kill task failed", re.IGNORECASE)
 
+NODE_UNKNOWN = ("not found", "Invalid node name specified")
+"""What scontrol says of a node that the cluster does not have."""
+
+_NOT_FOUND = re.compile(r"Node ([A-Za-z0-9_.-]+) not found")
 _NAME = re.compile(r"NodeName=(\S+)")
 _STATE = re.compile(r"\sState=(\S+)")
 _REASON = re.compile(r"\sReason=(.*)")
 _MARKS = "*~#!%$@^-"
 """Suffixes of a state, such as * for a node that does not respond."""
-_SILENT_MARKS = frozenset("*~#%^@!")
+_SILENT_MARKS = frozenset("*~#%^")
+"""Not responding, powered down, powering up, powering down, rebooting."""
 
 
 def decode_nodes(text: str) -> tuple[NodeReport, ...]:
-    """Read ``scontrol show node -o``: one node a line. Raises ``Unavailable`` for a line that is none."""
+    """Read ``scontrol show node -o``: one node a line. Raises ``Unavailable`` for a line that is none.
+
+    A node that Slurm does not know any more was taken out of the cluster; that proves nothing about its processes.
+    """
     return tuple(_report(line) for line in text.split("\n") if line.strip())
 
 
 def _report(line: str) -> NodeReport:
+    if missing := _NOT_FOUND.fullmatch(line.strip()):
+        return NodeReport(name=missing[1], responding=False, state="not found")
     name, state = _NAME.match(line), _STATE.search(line)
     if name is None or state is None:
         raise Unavailable(

@@ -13,7 +13,7 @@ from dispatch.adapters.slurm.reading.assemble import (
     unsettled,
 )
 from dispatch.adapters.slurm.reading.key import Ref
-from dispatch.adapters.slurm.reading.nodes import decode_nodes
+from dispatch.adapters.slurm.reading.nodes import NODE_UNKNOWN, decode_nodes
 from dispatch.adapters.slurm.reading.script import (
     Script,
     Section,
@@ -138,8 +138,15 @@ async def read_nodes(
     script = nodes_script(names, Ref.parse(ref), token=token, bound=bound)
     sections = await _run(transport, script, token, settings)
     section = sections[-1]
-    if section.returncode:
+    text = section.out.decode("utf-8", "replace")
+    # A node that is unknown gives return code 1 although the others were answered.
+    if section.returncode and not any(words in text + section.err for words in NODE_UNKNOWN):
         raise Unavailable(
             f"The nodes cannot be read: scontrol show node: {section.err or section.returncode}."
         )
-    return decode_nodes(section.out.decode("utf-8", "replace"))
+    reports = decode_nodes(text)
+    silent = [name for name in names if name not in {report.name for report in reports}]
+    return (
+        *reports,
+        *(NodeReport(name=name, responding=False, state="not reported") for name in silent),
+    )

@@ -18,6 +18,8 @@ END_SUFFIX = "end"
 FENCED_SUFFIX = "fenced"
 FENCED_EXIT = 119
 """The exit code of a job script that refused a second launch."""
+LAUNCH_FAILED_EXIT = 118
+"""The exit code of a job script that could not start the command."""
 
 _FILE = re.compile(
     r"(?:\./)?([0-9A-Z]{26})/([0-9]{1,13})\.(start|end|fenced\.([0-9]{1,12})\.[0-9]{1,9}):(.*)",
@@ -47,6 +49,8 @@ class Ended(Value):
     signal: str = ""
     at: int = 0
     attempt: str = ""
+    launched: bool = True
+    """Whether the command was started at all; false where the script says ``launch=failed``."""
 
 
 class Fenced(Value):
@@ -139,6 +143,7 @@ def _ticket(
                 signal=signal,
                 at=_whole(said.get("ended")),
                 attempt=attempt,
+                launched=said.get("launch") != "failed",
             )
         case "end":
             return None

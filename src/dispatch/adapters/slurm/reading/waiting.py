@@ -16,7 +16,9 @@ def gate_of(seen: Seen) -> Gate:
     instance = seen.facts.ref.instance(seen.start)
     # A hold that was placed before the Open stands in the gate's begin time; the hold flag then tells that the Open is
     # still to come (12, O5).
-    closed = instance == 0 or (instance is not None and _user_held(seen))
+    closed = instance == 0 or (
+        instance is not None and seen.reason in {"JobHeldUser", "JobHeldAdmin"}
+    )
     return Gate.CLOSED if closed else Gate.OPEN
 
 
