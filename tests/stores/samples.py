@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dispatch.model.answers import ClusterIdentity, Declarations
 from dispatch.model.epoch import ulid
@@ -57,9 +57,9 @@ def header(job: str, *, nonce: str | None = None) -> Entry:
     return entry(1, accepted, nonce=nonce)
 
 
-def summary(job: str, version: int = 1, **fields: object) -> Summary:
+def summary(job: str, version: int = 1, **fields: Any) -> Summary:
     """The summary of a pending job, other than the fields given."""
-    default: dict[str, object] = {
+    default: dict[str, Any] = {
         "id": job,
         "version": version,
         "name": "train",
@@ -70,7 +70,7 @@ def summary(job: str, version: int = 1, **fields: object) -> Summary:
         "updated_at": NOW,
         "due": NOW,
     }
-    return Summary(**(default | fields))  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    return Summary(**(default | fields))
 
 
 def hold(version: int, *, nonce: str | None = None, schema: int = 1) -> Entry:
@@ -89,13 +89,13 @@ def end(version: int) -> Entry:
     return entry(version, Ended(verdict=Verdict(state=State.SUCCEEDED)))
 
 
-def make(store: Store, number: int, **fields: object) -> str:
+def make(store: Store, number: int, **fields: Any) -> str:
     """Create a job, and return its id."""
     job = job_id(number)
     store.create(header(job), summary(job, **fields))
     return job
 
 
-def grow(store: Store, job: str, expected: int, entries: Sequence[Entry], **fields: object) -> bool:
+def grow(store: Store, job: str, expected: int, entries: Sequence[Entry], **fields: Any) -> bool:
     """Append entries on a version."""
     return store.append(job, expected, entries, summary(job, expected + len(entries), **fields))

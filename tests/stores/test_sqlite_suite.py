@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from stores.samples import NOW
-from stores.suite import CHECKS, Check
 
 from dispatch.stores.sqlite import SqliteStore
+from stores.samples import NOW
+from stores.suite import CHECKS, Check
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
-from dispatch.model.errors import DispatchError, NewerSchema, ReadOnly, StoreError
+from dispatch.model.errors import DispatchError, Invalid, NewerSchema, ReadOnly, StoreError
 from dispatch.stores.filesystem import file_system_of, refuse_shared
 from dispatch.stores.sqlite import faults, files, schema
 
@@ -37,6 +36,7 @@ class Database:
         self.newest = len(schema.MIGRATIONS)
         self._lock = lock
         self._identity: _Identity | None = None
+        self._closed = False
 
     @classmethod
     def open(
@@ -56,7 +56,8 @@ class Database:
             try:
                 with lock.held(patience):
                     files.create(path)
-                    files.check_file(path)
+                    _check_content(path, files.check_file(path).st_size)
+                    files.check_writable(path)
                     # By each opener: another may have made the file and not come so far.
                     files.sync_directory(path.parent)
                     raw = _connect(path, "mode=rw", patience)
@@ -73,20 +74,27 @@ class Database:
         return opened
 
     @classmethod
-    def open_read_only(cls, path: Path, *, patience: float) -> Database:
+    def open_read_only(
+        cls,
+        path: Path,
+        *,
+        patience: float,
+        migrations: Sequence[schema.Migration] = schema.MIGRATIONS,
+    ) -> Database:
         """Open for reading. Nothing is made or migrated; what is not there reads as empty."""
         with _explaining("open", path):
             try:
-                empty = files.check_file(path).st_size == 0
+                size = files.check_file(path).st_size
             except (FileNotFoundError, NotADirectoryError):
-                empty = True
-            if empty:
+                size = 0
+            if size == 0:
                 return cls._nothing(path, patience)
+            _check_content(path, size)
             warning = refuse_shared(file_system_of(path))
             raw = _connect(path, _reading_mode(path), patience)
             try:
                 raw.execute("PRAGMA query_only = ON")
-                _check_version(path, raw, len(schema.MIGRATIONS))
+                _check_version(path, raw, len(migrations))
                 version = schema.version_of(raw)
             except BaseException:
                 raw.close()
@@ -94,10 +102,10 @@ class Database:
         if version == 0:  # somebody is making it just now
             raw.close()
             return cls._nothing(path, patience)
-        if version < len(schema.MIGRATIONS):
+        if version < len(migrations):
             raw.close()
             raise StoreError(
-                f"The records {path} have schema {version}, and this dispatch reads {len(schema.MIGRATIONS)}.",
+                f"The records {path} have schema {version}, and this dispatch reads {len(migrations)}.",
                 todo="Any command that writes brings them up to date, such as `dispatch supervise --once`.",
             )
         return cls(path, raw, None, patience, warning)
@@ -117,6 +125,7 @@ class Database:
 
         With ``durable=False`` only its order is kept, not its presence, through a power cut: for hints.
         """
+        self._check_open(doing)
         if self._lock is None:
             raise ReadOnly(
                 f"Cannot {doing}: the records {self.path} were opened for reading only.",
@@ -134,6 +143,7 @@ class Database:
     @contextmanager
     def read(self, doing: str) -> Generator[sqlite3.Connection]:
         """One transaction that reads one state of the records."""
+        self._check_open(doing)
         with self._transaction(doing, "DEFERRED", durable=True) as raw:
             yield raw
 
@@ -157,6 +167,12 @@ class Database:
                         raw.execute("ROLLBACK")
                 raise
 
+    def _check_open(self, doing: str) -> None:
+        if self._closed:
+            raise StoreError(
+                f"Cannot {doing}: the records {self.path} are closed.", todo="Open them again."
+            )
+
     def _check_still_there(self) -> None:
         """Refuse to go on when the file under the name is no longer the one that is open.
 
@@ -175,6 +191,7 @@ class Database:
 
     def close(self) -> None:
         """Let go of the file; a second close does nothing."""
+        self._closed = True
         with suppress(sqlite3.Error):
             self.raw.close()
         if self._lock is not None:
@@ -195,6 +212,10 @@ def _explaining(doing: str, path: Path) -> Generator[None]:
         yield
     except DispatchError:
         raise
+    except UnicodeEncodeError as error:
+        raise Invalid(
+            f"Cannot {doing}: there is text in it that is no Unicode ({error})."
+        ) from error
     except sqlite3.Error as error:
         raise faults.of_sqlite(error, doing, path) from error
     except OSError as error:
@@ -218,9 +239,17 @@ def _reading_mode(path: Path) -> str:
     ``mode=ro`` connection does not. Where it may not (a read-only mount) and there is no log, the file alone is the whole
     truth, and ``immutable`` reads it without the log that cannot be made.
     """
-    if os.access(path, os.W_OK) and os.access(path.parent, os.W_OK):
+    if files.is_writable(path):
         return "mode=rw"
     return "mode=ro" if files.sidecar(path, "-wal").exists() else "mode=ro&immutable=1"
+
+
+def _check_content(path: Path, size: int) -> None:
+    """Refuse a file shorter than the smallest page: SQLite would take it for an empty database and write over it."""
+    if 0 < size < 512 and not files.sidecar(path, "-journal").exists():
+        raise faults.of_sqlite(
+            sqlite3.DatabaseError(f"{size} bytes"), "open", path, sqlite3.SQLITE_NOTADB
+        )
 
 
 def _prepare(path: Path, raw: sqlite3.Connection, migrations: Sequence[schema.Migration]) -> None:

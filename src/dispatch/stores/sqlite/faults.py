@@ -60,11 +60,11 @@ _SYSTEM = {
 }
 
 
-def of_sqlite(error: sqlite3.Error, doing: str, path: Path) -> StoreError:
+def of_sqlite(error: sqlite3.Error, doing: str, path: Path, code: int | None = None) -> StoreError:
     """Explain an error of SQLite; the extended code, such as SQLITE_IOERR_FSYNC, is kept in the text."""
     name = getattr(error, "sqlite_errorname", type(error).__name__)
-    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    why, todo = _REASONS.get(code, (str(error), "Please report this with the text above."))
+    said: int = getattr(error, "sqlite_errorcode", 0) if code is None else code
+    why, todo = _REASONS.get(said & 0xFF, (str(error), "Please report this with the text above."))
     return _compose(doing, path, f"{why} ({name}: {error})", todo)
 
 
@@ -77,6 +77,5 @@ def of_system(error: OSError, doing: str, path: Path) -> StoreError:
 
 
 def _compose(doing: str, path: Path, why: str, todo: str) -> StoreError:
-    return StoreError(
-        f"Cannot {doing} in the records {path}: {why}.", todo=todo.replace("PATH", str(path), 1)
-    )
+    where = f"the records {path}" if doing == "open" else f"in the records {path}"
+    return StoreError(f"Cannot {doing} {where}: {why}.", todo=todo.replace("PATH", str(path), 1))

@@ -6,6 +6,7 @@ process has on it, and with them SQLite's own (https://www.sqlite.org/howtocorru
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import stat
@@ -104,6 +105,19 @@ def _refuse_surprises(path: Path, found: os.stat_result) -> None:
     if found.st_nlink > 1:
         raise StoreError(f"{path} has {found.st_nlink} names; SQLite would keep a journal for each and lose events.",
                          todo="Remove the other hard links, or restore a copy.")  # fmt: skip
+
+
+def is_writable(path: Path) -> bool:
+    """Whether the file, and others beside it, may be written."""
+    effective = os.access in os.supports_effective_ids
+    return all(os.access(place, os.W_OK, effective_ids=effective) for place in (path, path.parent))
+
+
+def check_writable(path: Path) -> None:
+    """Raise the ``OSError`` that tells why a file may not be written; SQLite would only say that it cannot open it."""
+    if not is_writable(path):
+        code = errno.EROFS if os.statvfs(path).f_flag & os.ST_RDONLY else errno.EACCES
+        raise OSError(code, os.strerror(code))
 
 
 class WriterLock:

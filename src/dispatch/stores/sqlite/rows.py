@@ -109,18 +109,13 @@ def _labels(text: str) -> dict[str, str]:
 
 def event_row(job: str, entry: Entry) -> tuple[Any, ...]:
     """The columns of ``events``. Raises ``Invalid`` for what cannot be stored."""
-    try:
-        event, at = _text(entry.event), json.loads(encode(entry.at))
-        actor, _ = _text(entry.actor), entry.nonce.encode()
-    except UnicodeEncodeError as error:
-        raise Invalid(
-            f"Event {entry.version} of job {job} holds text that is no Unicode: {error}."
-        ) from error
+    event = _text(entry.event)
     if len(event) > LONGEST_EVENT:
         raise Invalid(
             f"Event {entry.version} of job {job} has {len(event)} characters, more than {LONGEST_EVENT}.",
             todo="Make the job's environment and labels smaller.",
         )
+    at, actor = json.loads(encode(entry.at)), _text(entry.actor)
     return job, entry.version, at, actor, entry.nonce, entry.schema, event
 
 

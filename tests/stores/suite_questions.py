@@ -1,0 +1,188 @@
+"""The store suite, second part: what a store answers, and who is at work on it."""
+
+from __future__ import annotations
+
+from contextlib import closing
+
+from dispatch.model.status import Cause, State
+from dispatch.spi.store import Heartbeat, Query
+from stores.checking import OpenStore, check
+from stores.samples import NOW, SECOND, end, grow, hold, job_id, make
+
+# ----------------------------------------------------------------------- questions
+
+
+@check
+def a_job_is_resolved_by_id_prefix_key_and_name(open_store: OpenStore) -> None:
+    with closing(open_store()) as store:
+        job = make(store, 1, key="nightly", name="resnet")
+        for text in (job, job.lower(), job[:6], job[:25].lower(), "nightly", "resnet"):
+            assert [found.id for found in store.resolve(text)] == [job], text
+        for text in (job[:5], "Nightly", "resne", "", "%", "______", f"{job}0"):
+            assert store.resolve(text) == (), text
+
+
+@check
+def an_ambiguous_text_gives_every_job_newest_first(open_store: OpenStore) -> None:
+    with closing(open_store()) as store:
+        older = make(store, 1, accepted_at=NOW)
+        newer = make(store, 2, accepted_at=NOW + SECOND)
+        assert [found.id for found in store.resolve(older[:10])] == [newer, older]
+        assert [found.id for found in store.resolve("train")] == [newer, older]
+
+
+@check
+def a_job_named_like_anothers_id_or_key_is_not_taken_for_it(open_store: OpenStore) -> None:
+    with closing(open_store()) as store:
+        job = make(store, 1, key="nightly")
+        make(store, 2, name=job)
+        make(store, 3, name="nightly")
+        assert [found.id for found in store.resolve(job)] == [job]
+        assert [found.id for found in store.resolve("nightly")] == [job]
+
+
+@check
+def a_list_is_newest_first_and_at_most_as_long_as_asked(open_store: OpenStore) -> None:
+    with closing(open_store()) as store:
+        jobs = [make(store, n, accepted_at=NOW + SECOND * (n // 2)) for n in range(1, 6)]
+        assert [found.id for found in store.list(Query())] == jobs[::-1]
+        assert [found.id for found in store.list(Query(limit=2))] == [jobs[4], jobs[3]]
+        assert store.list(Query(limit=0)) == ()
+
+
+@check
+def every_field_of_a_query_narrows(open_store: OpenStore) -> None:
+    with closing(open_store()) as store:
+        plain = make(store, 1)
+        odd = make(
+            store,
+            2,
+            state=State.FAILED,
+            cause=Cause.NODE_LOST,
+            cluster="small",
+            user="bob",
+            name="eval",
+            labels={"team": "vision", "q\"'.$": "%_"},
+            finished=True,
+            due=None,
+            accepted_at=NOW + SECOND,
+        )
+        for query in (
+            Query(finished=True),
+            Query(states=(State.FAILED, State.SUCCEEDED)),
+            Query(causes=(Cause.NODE_LOST,)),
+            Query(cluster="small"),
+            Query(user="bob"),
+            Query(name="eval"),
+            Query(labels={"team": "vision"}),
+            Query(labels={"team": "vision", "q\"'.$": "%_"}),
+            Query(since=NOW + SECOND),
+            Query(finished=True, cluster="small", user="bob"),
+        ):
+            assert [found.id for found in store.list(query)] == [odd], query
+        for query in (
+            Query(finished=False),
+            Query(states=(State.PENDING,)),
+            Query(until=NOW + SECOND),
+            Query(finished=False, until=NOW + SECOND),
+        ):
+            assert [found.id for found in store.list(query)] == [plain], query
+        for query in (
+            Query(labels={"team": "visio"}),
+            Query(labels={"team": "vision", "b": "c"}),
+            Query(cluster="small", user="ada"),
+            Query(since=NOW + SECOND, until=NOW + SECOND),
+        ):
+            assert store.list(query) == (), query
+
+
+@check
+def due_are_unfinished_jobs_whose_time_has_come_the_longest_first(open_store: OpenStore) -> None:
+    with closing(open_store()) as store:
+        later = make(store, 1, due=NOW)
+        first = make(store, 2, due=NOW - SECOND)
+        make(store, 3, due=NOW + SECOND)
+        make(store, 4, due=None)
+        make(store, 5, due=NOW - SECOND, finished=True)
+        assert [found.id for found in store.due(NOW, 10)] == [first, later]
+        assert [found.id for found in store.due(NOW, 1)] == [first]
+        assert store.due(NOW - SECOND * 2, 10) == ()
+
+
+@check
+def rescheduling_moves_a_job_in_the_queue_and_adds_no_event(open_store: OpenStore) -> None:
+    with closing(open_store()) as store:
+        job = make(store, 1, due=NOW)
+        store.reschedule(job, NOW + SECOND)
+        assert store.due(NOW, 10) == ()
+        assert store.due(NOW + SECOND, 10)[0].due == NOW + SECOND
+        store.reschedule(job, None)
+        assert store.due(NOW + SECOND, 10) == ()
+        assert store.summary(job).version == 1
+        assert grow(store, job, 1, [hold(2)], due=NOW)
+        assert [found.id for found in store.due(NOW, 10)] == [job]
+
+
+# ------------------------------------------------------------------------ claiming
+
+
+@check
+def a_live_claim_keeps_others_away_until_it_expires(open_store: OpenStore) -> None:
+    with closing(open_store()) as one, closing(open_store()) as other:
+        job, free = make(one, 1), make(one, 2)
+        until = NOW + SECOND
+        assert one.claim([job], "one", until, NOW) == {job}
+        assert other.claim([job, free], "other", until, NOW) == {free}
+        assert other.claim([job], "other", until, until - SECOND / 1000) == frozenset()
+        assert other.claim([job], "other", until + SECOND, until) == {job}
+        assert one.claim([job], "one", until + SECOND, until) == frozenset()
+
+
+@check
+def an_owner_renews_its_own_claims(open_store: OpenStore) -> None:
+    with closing(open_store()) as store:
+        job = make(store, 1)
+        assert store.claim([job], "one", NOW + SECOND, NOW) == {job}
+        assert store.claim([job], "one", NOW + SECOND * 9, NOW) == {job}
+        assert store.claim([job], "other", NOW + SECOND * 9, NOW + SECOND * 2) == frozenset()
+
+
+@check
+def giving_up_claims_frees_the_owners_jobs_only(open_store: OpenStore) -> None:
+    with closing(open_store()) as store:
+        job, other = make(store, 1), make(store, 2)
+        until = NOW + SECOND
+        store.claim([job], "one", until, NOW)
+        store.claim([other], "two", until, NOW)
+        store.unclaim("one")
+        assert store.claim([job, other], "three", until, NOW) == {job}
+
+
+@check
+def nothing_is_claimed_of_jobs_that_are_not_there(open_store: OpenStore) -> None:
+    with closing(open_store()) as store:
+        assert store.claim([job_id(9)], "one", NOW + SECOND, NOW) == frozenset()
+        assert store.claim([], "one", NOW + SECOND, NOW) == frozenset()
+
+
+@check
+def a_claim_hinders_no_append(open_store: OpenStore) -> None:
+    with closing(open_store()) as one, closing(open_store()) as other:
+        job = make(one, 1)
+        one.claim([job], "one", NOW + SECOND, NOW)
+        assert grow(other, job, 1, [end(2)], finished=True, due=None)
+
+
+@check
+def supervisors_are_seen_while_they_beat(open_store: OpenStore) -> None:
+    beat = Heartbeat(id="s1", host="login1", pid=7, version="1.0", seen=NOW, clusters=("big", "s"))
+    with closing(open_store()) as one, closing(open_store()) as other:
+        one.beat(beat)
+        assert other.heartbeats(NOW) == (beat,)
+        assert other.heartbeats(NOW + SECOND) == ()
+        later = Heartbeat(id="s1", host="login1", pid=7, version="1.0", seen=NOW + SECOND)
+        one.beat(later)
+        assert other.heartbeats(NOW) == (later,)
+        one.unbeat("s1")
+        one.unbeat("s1")
+        assert other.heartbeats(NOW) == ()
