@@ -37,16 +37,19 @@ _G, _OI, _O, _T, _E, _J, _C = (
 
 MOVES: dict[Move, dict[Phase, Phase]] = {
     Move.OPEN_INTENDED: {_G: _OI},
-    # An outcome is learnt late when a read was faster than the reply: then the phase has moved on already.
-    Move.OPEN_LANDED: {_OI: _O, _T: _T, _E: _E, _J: _J, _C: _C},
-    Move.OPEN_NOT_LANDED: {_OI: _G, _T: _T, _E: _E, _J: _J, _C: _C},
-    Move.OPEN_UNKNOWN: {_OI: _T, _T: _T, _E: _E, _J: _J, _C: _C},
+    # An outcome is learnt late when a read was faster than the reply: then the phase has moved on already. One that
+    # contradicts a read which did not show it wins (12, R4): the open may have landed after all, so its N is spent.
+    Move.OPEN_LANDED: {_G: _O, _OI: _O, _O: _O, _T: _T, _E: _E, _J: _J, _C: _C},
+    Move.OPEN_NOT_LANDED: {_G: _G, _OI: _G, _O: _O, _T: _T, _E: _E, _J: _J, _C: _C},
+    Move.OPEN_UNKNOWN: {_G: _T, _OI: _T, _O: _O, _T: _T, _E: _E, _J: _J, _C: _C},
     # An end that a crashed controller forgot comes back gated or live; what was gated then is never opened (12, O3).
     Move.SEEN_GATED: {_G: _G, _OI: _OI, _O: _O, _T: _T, _E: _T, _J: _J, _C: _C},
     # A gated object that runs was opened by a person: its N is spent.
     Move.SEEN_LIVE: {_G: _O, _OI: _OI, _O: _O, _T: _T, _E: _O, _J: _J, _C: _J},
     Move.SEEN_ENDED: {_G: _E, _OI: _E, _O: _E, _T: _E, _E: _E, _J: _J, _C: _C},
-    Move.FORGOT: {_OI: _T, _O: _T},
-    Move.JUDGED: {_OI: _J, _O: _J, _T: _J, _E: _J},
-    Move.CEASED: {_J: _C},
+    Move.FORGOT: {_OI: _T, _O: _T, _E: _E},
+    # One that is gone without a trace is judged as it was seen last.
+    Move.JUDGED: {_O: _J, _T: _J, _E: _J},
+    # One that a later submission has superseded is never judged: its end is all that matters.
+    Move.CEASED: {_E: _C, _J: _C},
 }

@@ -20,35 +20,42 @@ RE_REGISTER_CAUSES = frozenset({
 """Causes after which a node that responds is not enough: it must have had time to kill what it should not run."""
 
 
+def awaited(view: JobView) -> ObjectView | None:
+    """The object whose cessation the next start or open waits for: the oldest that has ended and is not proven gone.
+
+    An older one than the current is among them when a controller that crashed brought it back.
+    """
+    for _, known in sorted(view.objects.items()):
+        older = known is not view.current
+        if known.phase is Phase.JUDGED and (older or view.wants_another):
+            return known
+        if known.phase is Phase.ENDED and older:
+            return known
+    return None
+
+
 def nodes_wanted(view: JobView) -> tuple[str, ...] | None:
     """The nodes to read together with the job, for a proof of cessation; empty means all where it could have run."""
-    known = view.current
-    if (
-        known is None
-        or known.phase is not Phase.JUDGED
-        or not view.wants_another
-        or never_ran(known)
-    ):
-        return None
-    return nodes_of(known)
+    known = awaited(view)
+    return None if known is None or never_ran(known) else nodes_of(known)
 
 
 def nodes_of(known: ObjectView) -> tuple[str, ...]:
-    """The nodes on which an execution of the object may have processes; empty where none is known."""
-    names: dict[str, None] = {}
-    for seen in (known.ran, known.seen):
-        if seen is not None:
-            names.update(dict.fromkeys((*seen.nodes, *seen.verdict.detail.nodes)))
-    return tuple(sorted(names))
+    """The nodes on which any execution of the object may have processes; empty where none is known."""
+    return tuple(sorted(known.ran_on))
 
 
 def never_ran(known: ObjectView) -> bool:
-    """Whether the object ended, by a read of its end, without ever having been given nodes."""
+    """Whether the object ended, by a read of its end, without ever having been given nodes.
+
+    One that a controller may have forgotten says nothing: it may have run before (12, O2).
+    """
     return (
         known.ended is not None
         and known.seen is not None
         and known.seen.started is None
-        and not nodes_of(known)
+        and not known.ran_on
+        and not known.why
     )
 
 
@@ -62,12 +69,11 @@ def cease(
     if view.cessation_waived_by:
         why = f"{view.cessation_waived_by} released the job"
         return Ceased(submission=submission, proof=Proof.ASSUMED_GONE, why=why)
-    verdict = view.decisions[-1][1].verdict
     reports = listing.nodes or ()
     lost = _not_back(nodes_of(known), reports)
-    if lost or listing.nodes is None or not reports:
+    if lost or not reports:
         return _await(view, known, lost, listing)
-    if verdict.cause not in RE_REGISTER_CAUSES and known.awaiting_since is None:
+    if not _must_register(view, known):
         return Ceased(submission=submission, proof=Proof.CLEANED)
     if known.nodes_back is None:
         return NodesBack(submission=submission, sent=listing.sent)
@@ -79,6 +85,18 @@ def cease(
         proof=Proof.NODES_BACK,
         why=f"back: {', '.join(r.name for r in reports)}",
     )
+
+
+def _must_register(view: JobView, known: ObjectView) -> bool:
+    """Whether an execution of it may have been lost, so that its nodes must have had time to kill what they should not run."""
+    decision = view.last_decision
+    ordinary = (
+        known is view.current
+        and decision is not None
+        and decision.verdict.cause not in RE_REGISTER_CAUSES
+    )
+    # What was forgotten or ran more than once may have left an earlier execution behind, whatever the last one came to.
+    return not ordinary or known.awaiting_since is not None or bool(known.why) or known.restarts > 0
 
 
 def _not_back(wanted: tuple[str, ...], reports: tuple[NodeReport, ...]) -> tuple[str, ...]:

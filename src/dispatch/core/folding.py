@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from datetime import datetime
 from typing import Any, assert_never
 
 from msgspec.structs import replace
@@ -176,19 +177,17 @@ OPEN_MOVES = {
 def _settled(view: JobView, event: Settled) -> JobView:
     opened = next((known.intent for known in view.intents if known.intent.id == event.intent), None)
     if opened is None:
-        # Learnt late: another process has settled it already by reading (12, R4). What it says has been seen since.
-        return view
+        return _learnt_late(view, event)
+    # After a request to stop nothing but a stop is tried again.
+    again = event.retry_at if view.stop is None or opened.verb is Verb.STOP else None
     view = replace(
         view,
         intents=tuple(known for known in view.intents if known.intent.id != event.intent),
-        retry_at=event.retry_at,
-        retry_why=event.reason if event.retry_at else "",
+        retry_at=again,
+        retry_why=event.reason if again else "",
     )
     if opened.verb is Verb.OPEN:
-        known = _move(_object(view, opened.submission), OPEN_MOVES[event.outcome])
-        return _put(
-            view, replace(known, why=event.reason) if event.outcome is Outcome.UNKNOWN else known
-        )
+        return _put(view, _open_settled(_object(view, opened.submission), event))
     if opened.verb is not Verb.START:
         return view
     if event.outcome is Outcome.REJECTED:
@@ -209,6 +208,28 @@ def _settled(view: JobView, event: Settled) -> JobView:
             boot=opened.boot,
         ),
     )
+
+
+def _open_settled(known: ObjectView, event: Settled) -> ObjectView:
+    known = _move(known, OPEN_MOVES[event.outcome])
+    match event.outcome:
+        case Outcome.UNKNOWN:
+            return replace(known, why=known.why or event.reason or "its open may have landed")
+        case Outcome.NOT_LANDED:
+            return replace(known, opens=(*known.opens, event.intent))
+        case _:
+            return known
+
+
+def _learnt_late(view: JobView, event: Settled) -> JobView:
+    """Another process has settled the write already by reading; landed beats unknown beats not landed (12, R4).
+
+    It matters for an open alone. The object of a start is found by its key, the effect of every other write is seen.
+    """
+    for known in view.objects.values():
+        if event.intent in known.opens and event.outcome in (Outcome.LANDED, Outcome.UNKNOWN):
+            return _put(view, _open_settled(known, event))
+    return view
 
 
 def _missed(view: JobView, event: Missed) -> JobView:
@@ -239,15 +260,39 @@ def _observed(view: JobView, event: Observed) -> JobView:
     )
 
 
-def _seen(known: ObjectView, observation: Observation, sent: Any, boot: str) -> ObjectView:
+def _seen(known: ObjectView, observation: Observation, sent: datetime, boot: str) -> ObjectView:
     ended = known.ended
     if not observation.state.ended:
         ended = None
     elif ended is None or ended.boot != boot:
         ended = Sighting(sent=sent, boot=boot)
-    ran = observation if observation.state is State.RUNNING else known.ran
-    known = _move(known, move_of(observation))
-    return replace(known, seen=observation, ran=ran, ended=ended, missing=None, boot=boot)
+    before, known = known.phase, _move(known, move_of(observation))
+    if known.phase is Phase.TAINTED and before is Phase.ENDED:
+        known = replace(known, why=known.why or "the controller forgot its end")
+    return replace(
+        known,
+        seen=observation,
+        seen_at=sent,
+        ran=observation if has_run(observation) else known.ran,
+        ran_on=_nodes_with(known.ran_on, observation),
+        ended=ended,
+        missing=None,
+        boot=boot,
+    )
+
+
+def has_run(observation: Observation) -> bool:
+    """Whether the read shows an execution, one that runs or one that has ended."""
+    return observation.state is State.RUNNING or (
+        observation.state.ended and observation.started is not None
+    )
+
+
+def _nodes_with(names: tuple[str, ...], observation: Observation) -> tuple[str, ...]:
+    """Add the nodes where processes of an execution may be; a pending object has some only while they are cleaned up."""
+    if observation.state is State.PENDING and not observation.cleaning:
+        return names
+    return tuple(dict.fromkeys((*names, *observation.nodes, *observation.verdict.detail.nodes)))
 
 
 def _vanished(known: ObjectView, event: Vanished) -> ObjectView:
@@ -260,7 +305,8 @@ def _forgot(view: JobView, event: Forgot) -> JobView:
         # It was never opened and is gone: its N is not spent, and is started again under a new attempt (12, O6).
         rest = {n: other for n, other in view.objects.items() if n != event.submission}
         return replace(view, objects=rest)
-    return _put(view, replace(_move(known, Move.FORGOT), why=event.why))
+    why = known.why or event.why or "the controller forgot a write of it"
+    return _put(view, replace(_move(known, Move.FORGOT), why=why))
 
 
 # --- ends
@@ -303,7 +349,8 @@ def _adopted(view: JobView, event: Adopted) -> JobView:
         phase=phase,
         adopted=True,
         seen=observation,
-        ran=observation if observation.state is State.RUNNING else None,
+        ran=observation if has_run(observation) else None,
+        ran_on=_nodes_with((), observation),
         why="the record did not know it" if phase is Phase.TAINTED else "",
     )
     return _put(view, adopted)
@@ -325,6 +372,8 @@ def _asked(view: JobView, event: HoldAsked | ReleaseAsked | StopAsked) -> JobVie
             waived = event.by if view.hold.by == HOLD_BY_CESSATION else view.cessation_waived_by
             return replace(view, hold=None, cessation_waived_by=waived)
         case StopAsked():
-            return replace(view, stop=view.stop or Stop(by=event.by, why=event.why))
+            # Whatever was refused for now is not wanted any more; the stop need not wait for its time.
+            stop = view.stop or Stop(by=event.by, why=event.why)
+            return replace(view, stop=stop, retry_at=None, retry_why="")
         case _:
             assert_never(event)

@@ -25,6 +25,9 @@ _STRICTLY_AFTER = timedelta(milliseconds=1)
 """A call may start at its deadline still, and clocks are compared in milliseconds."""
 
 
+A_MOMENT = timedelta(milliseconds=1)
+
+
 class Shown(Enum):
     """What a read says of a write."""
 

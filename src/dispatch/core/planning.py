@@ -60,6 +60,8 @@ def _plan_rule(index: int, rule: Rule, answers: Answers) -> tuple[PlannedRule, l
 
 
 def _obstacles(action: Action, answers: Answers) -> Iterator[str]:
+    if action is Action.RESTART and answers.rule(action).yes:
+        yield "the action restart is not carried out by this version of dispatch: use resubmit, or add orElse: resubmit"
     if not answers.rule(action).yes:
         yield f"the action {action} is not possible here: {_say(answers.rule(action))}"
     if action is Action.HOLD and not answers.capability(Capability.HOLD).yes:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from msgspec.structs import replace
 
@@ -63,6 +63,8 @@ def decide(view: JobView, known: ObjectView, verdict: Verdict, now: datetime) ->
     spent = _spent_budget(view, policy, decided.budget)
     for index, rule in enumerate(policy.rules):
         if _matches(rule, verdict) and (found := _by_rule(view, known, decided, index, ended)):
+            if found.action is Action.FAIL:
+                return found
             spent = _spent_budget(view, policy, found.budget)
             return _brake(view, policy, found) if not spent else _unmatched(policy, found, spent)
     return _unmatched(
@@ -77,11 +79,11 @@ def _ran_for(seen: Observation | None) -> Duration | None:
 
 
 def _stopped(view: JobView, verdict: Verdict) -> Verdict:
-    if (
-        verdict.cause is not Cause.CANCELLED
-        or verdict.detail.by in (By.ADMINISTRATOR, By.OTHER)
-        or view.stop is None
-    ):
+    cancelled = verdict.cause is Cause.CANCELLED and verdict.detail.by not in (
+        By.ADMINISTRATOR,
+        By.OTHER,
+    )
+    if view.stop is None or not (cancelled or verdict.cause in FREE_CAUSES):
         return verdict  # it had an end of its own before the stop reached it
     detail = replace(verdict.detail, who=view.stop.by, reason=view.stop.why or None)
     return replace(verdict, state=State.CANCELLED, cause=Cause.STOPPED, detail=detail)
@@ -107,7 +109,7 @@ def _unmatched(policy: Policy, decided: Decided, why: str) -> Decided:
     )
     if policy.unmatched is Unmatched.FAIL:
         return replace(decided, action=Action.FAIL, due=None)
-    return replace(decided, action=Action.HOLD, due=decided.due)
+    return replace(decided, action=Action.HOLD)
 
 
 def _budget(verdict: Verdict) -> Budget | None:
@@ -212,9 +214,10 @@ def _excluded(
 def _brake(view: JobView, policy: Policy, decided: Decided) -> Decided:
     """Hold or fail instead, where the last executions were all too short."""
     brake = policy.crash_loop
-    if brake is None or decided.action is Action.FAIL:
+    if brake is None:
         return decided
-    last = [*(earlier for _, earlier in view.decisions), decided][-brake.executions :]
+    own = [one for _, one in view.decisions if one.verdict.cause not in FREE_CAUSES]
+    last = [*own, decided][-brake.executions :]
     short = [one for one in last if one.ran_for is not None and one.ran_for < brake.shorter_than]
     if len(short) < brake.executions:
         return decided
@@ -229,16 +232,13 @@ def _brake(view: JobView, policy: Policy, decided: Decided) -> Decided:
 
 def backoff(wait: Backoff, uses: int, job: str, submission: int, restarts: int) -> Duration:
     """Work out the wait before the next execution: it doubles with each use, and jitter only ever lengthens it."""
-    doubled = wait.initial * 2 ** min(uses, 40)
-    plain = Duration.of_ms(
-        min(doubled, timedelta(wait.max.days, wait.max.seconds, wait.max.microseconds)) // _MS
-    )
+    doubled = min(wait.initial.ms << min(uses, 40), wait.max.ms)
     digest = hashlib.sha256(f"{job} {submission} {restarts}".encode()).digest()
     share = int.from_bytes(digest[:4], "big") * wait.jitter // 100
-    return Duration.of_ms(plain.ms + plain.ms * share // 2**32)
+    return Duration.of_ms(min(doubled + doubled * share // 2**32, _LONGEST.ms))
 
 
-_MS = timedelta(milliseconds=1)
+_LONGEST = Duration(days=10_000)
 
 
 # --- changes

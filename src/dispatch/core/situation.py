@@ -8,8 +8,7 @@ from functools import cached_property
 
 from msgspec.structs import replace
 
-from dispatch.model.journal import Verb
-from dispatch.model.status import By, Cause, Gate, Listing, Observation, Verdict
+from dispatch.model.status import By, Cause, Gate, Listing, Observation, State, Verdict
 from dispatch.model.view import JobView, ObjectView
 
 
@@ -58,26 +57,24 @@ def known_as(view: JobView, seen: Observation) -> ObjectView | None:
     return known if known is not None and known.ref == seen.ref else None
 
 
-def sweepable(view: JobView, seen: Observation) -> bool:
-    """Whether this is a gated object that nobody will ever open: superseded, or lost while starting.
+def is_gone(seen: Observation) -> bool:
+    """Whether the object has ended, can never run again, and has left nothing to clean up."""
+    return seen.state.ended and seen.final and not seen.cleaning
 
-    Never while a start is intended: it may be that start's own (found by the model checker).
-    """
-    if any(known.intent.verb is Verb.START for known in view.intents):
-        return False
+
+def sweepable(view: JobView, seen: Observation) -> bool:
+    """Whether this is a gated object that nobody will ever open: superseded, or lost while starting."""
     if seen.state.ended or seen.gate is not Gate.CLOSED or known_as(view, seen) is not None:
         return False
-    return (
-        view.verdict is not None
-        or seen.key.submission in view.objects
-        or seen.key.submission < view.next_submission
-    )
+    return seen.key.submission in view.objects or seen.key.submission < view.next_submission
 
 
 def final_verdict(known: ObjectView, seen: Observation) -> Verdict:
     """The verdict on an object that has ended, with what the record knows about it and the scheduler does not."""
     verdict = seen.verdict
-    if known.why and not (verdict.proven and not _stopped_by_us(verdict)):
+    if verdict.state is State.SUCCEEDED:
+        return verdict
+    if known.why and (not verdict.proven or _stopped_by_us(verdict)):
         # It was stopped because the controller had forgotten an open or a start of it: not the program's end.
         return replace(
             verdict, cause=Cause.FORGOTTEN, detail=replace(verdict.detail, reason=known.why)

@@ -53,7 +53,13 @@ class ObjectView(Value):
     seen: Observation | None = None
     """The last recorded observation."""
     ran: Observation | None = None
-    """The last recorded observation in which it ran; its nodes are those of the last known execution."""
+    """The last recorded observation in which it ran, or had run; its nodes are those of the last known execution."""
+    seen_at: Instant | None = None
+    """When the read of the last recorded observation was sent."""
+    ran_on: tuple[str, ...] = ()
+    """Every node on which an execution of it was seen, or which a cause of it names."""
+    opens: tuple[str, ...] = ()
+    """Its opens that reads have settled as not landed; one may still be learnt to have landed (12, R4)."""
     ended: Sighting | None = None
     missing: Sighting | None = None
     awaiting: tuple[str, ...] = ()

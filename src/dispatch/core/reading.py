@@ -1,0 +1,92 @@
+"""What a read says: recorded before anything is decided on it."""
+
+from __future__ import annotations
+
+from dispatch.core.folding import has_run
+from dispatch.core.situation import Situation, known_as
+from dispatch.model.journal import Adopted, AnyEvent, Forgot, Observed
+from dispatch.model.status import Gate, Observation, State
+from dispatch.model.steps import Append, Step
+from dispatch.model.view import ObjectView, Phase
+
+
+def record_what_was_read(s: Situation) -> Step | None:
+    """Append every read that differs from the recorded one, before anything is decided on it."""
+    events: list[AnyEvent] = []
+    for seen in s.listing.observations:
+        known = known_as(s.view, seen)
+        if known is None or (known.settled and seen.state.ended) or not _is_news(s, known, seen):
+            continue
+        events.append(_observed(s, known.submission, seen))
+        if why := _forgotten(known, seen):
+            events.append(Forgot(submission=known.submission, why=why))
+    return Append(events=tuple(events), row="record what was read") if events else None
+
+
+def _observed(s: Situation, submission: int, seen: Observation) -> Observed:
+    return Observed(
+        submission=submission, observation=seen, sent=s.listing.sent, boot=s.listing.boot
+    )
+
+
+def _is_news(s: Situation, known: ObjectView, seen: Observation) -> bool:
+    if known.seen is None or known.missing is not None:
+        return True
+    # An end must be read under the boot that is up, for a save window, to be sure (12, E2).
+    new_boot = seen.state.ended and known.ended is not None and known.ended.boot != s.listing.boot
+    return new_boot or _tells(known.seen) != _tells(seen)
+
+
+def _tells(seen: Observation) -> tuple[object, ...]:
+    """What of an observation makes a difference; evidence read again at another time does not."""
+    verdict = seen.verdict
+    facts = tuple(
+        (fact.source, fact.field, fact.value) for fact in verdict.evidence if verdict.state.ended
+    )
+    return (
+        verdict.state, verdict.cause, verdict.detail, verdict.proven, facts, seen.restarts, seen.gate, seen.hold,
+        seen.cleaning, seen.final, seen.requeue, seen.nodes, seen.started, seen.ended,
+    )  # fmt: skip
+
+
+def _forgotten(known: ObjectView, seen: Observation) -> str:
+    """Say what the controller has forgotten, where the read shows that the same execution is, or was, made again (12, O3)."""
+    ran = known.ran
+    if ran is None or known.settled or known.phase is Phase.TAINTED or seen.gate is Gate.CLOSED:
+        return ""
+    if seen.restarts < ran.restarts:
+        return "the controller forgot a requeue"
+    if seen.restarts > ran.restarts:
+        return ""
+    if seen.state is State.PENDING:
+        return "the controller forgot the start"
+    if has_run(seen) and None not in (seen.started, ran.started) and seen.started != ran.started:
+        return "the controller forgot the start and started it again"
+    return ""
+
+
+def adopt(s: Situation) -> Step | None:
+    """Adopt an object of ours that the record does not know: the record is behind (12, O1)."""
+    for seen in s.ours:
+        if seen.key.submission in s.view.objects:
+            continue
+        adopted = Adopted(
+            submission=seen.key.submission, attempt=seen.key.attempt, observation=seen
+        )
+        if not seen.state.ended:
+            return Append(events=(adopted,), row="adopt")
+        # One that ran and has ended spends its N all the same: its epoch must not repeat, nor a success run again (12, E6).
+        if has_run(seen) and seen.key.submission >= s.view.next_submission:
+            return Append(events=(adopted, _observed(s, adopted.submission, seen)), row="adopt")
+    return None
+
+
+def notice_forgetting(s: Situation) -> Step | None:
+    """Notice an open that the controller has forgotten; the object is never opened again (12, O3)."""
+    known, seen = s.view.current, s.current_seen
+    if known is None or seen is None or known.phase is not Phase.OPEN or seen.state.ended:
+        return None
+    if seen.gate is not Gate.CLOSED:
+        return None
+    forgot = Forgot(submission=known.submission, why="the controller forgot the open")
+    return Append(events=(forgot,), row="forgotten")
