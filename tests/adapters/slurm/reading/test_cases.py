@@ -1,0 +1,447 @@
+"""Cases from the field and hard cases: what is concluded of them, and what is not."""
+
+from __future__ import annotations
+
+import pytest
+
+from adapters.slurm.reading.given import (
+    BASE,
+    BOOT,
+    START,
+    STARTED,
+    facts,
+    row,
+    run,
+    seen,
+    tickets,
+)
+from dispatch.adapters.slurm.reading.classify import classify
+from dispatch.adapters.slurm.reading.documents import Exit, StepRow, queue_row
+from dispatch.adapters.slurm.reading.ending import ENDED
+from dispatch.adapters.slurm.reading.tables import BY_NAME, CODES, WAITING, Kind
+from dispatch.adapters.slurm.reading.waiting import PENDING
+from dispatch.model.status import By, Cause, Gate, HoldSeen, Source, State
+
+AFTER_START = START + 30
+BATCH_FAILED_1 = (StepRow(name="batch", states=("FAILED",), exit=Exit(code=1)),)
+
+
+def ended(status: int, signal: str = "", more: str = "") -> str:
+    return f"status={status} signal={signal} ended=2060 attempt=a1{more}"
+
+
+# --- the queue and accounting
+
+
+def test_a_waiting_job_that_accounting_does_not_show_yet_is_pending() -> None:
+    found = seen(row("PENDING", reason="Priority"))
+    assert (found.state, found.cause) == (State.PENDING, Cause.NO_CAPACITY)
+
+
+def test_a_requeued_run_after_node_loss_is_running_in_its_second_run() -> None:
+    found = seen(row("RUNNING", restarts=1), run("NODE_FAIL", 1), run("RUNNING", restarts=1))
+    assert (found.state, found.cause, found.restarts) == (State.RUNNING, None, 1)
+    before = [fact.value for fact in found.verdict.evidence if "before" in fact.field]
+    assert before == ["NODE_FAIL"]
+
+
+def test_a_preempted_job_that_left_the_queue_is_ended_for_good() -> None:
+    found = seen(None, run("PREEMPTED"))
+    assert (found.state, found.cause, found.final) == (State.FAILED, Cause.PREEMPTED, True)
+
+
+@pytest.mark.parametrize(
+    ("killer", "by"),
+    [
+        ("1234", By.OTHER),
+        ("2001", By.OWNER),
+        ("alice", By.OWNER),
+        ("0", By.ADMINISTRATOR),
+        ("root", By.ADMINISTRATOR),
+    ],
+)
+def test_who_cancelled_is_told_by_accounting(killer: str, by: By) -> None:
+    detail = seen(row("CANCELLED"), run("CANCELLED", killer=killer)).verdict.detail
+    assert (detail.by, detail.who) == (by, killer)
+
+
+def test_who_cancelled_is_not_guessed_without_accounting() -> None:
+    found = seen(row("CANCELLED+"))
+    assert (found.cause, found.verdict.detail.by) == (Cause.CANCELLED, None)
+
+
+def test_a_job_that_accounting_alone_knows_as_running_is_not_seen() -> None:
+    assert classify(facts(None, run("RUNNING"))) is None
+
+
+def test_a_job_that_left_the_queue_before_accounting_knew_its_end_has_the_end_of_its_script() -> (
+    None
+):
+    found = seen(None, run("RUNNING"), left=tickets(start_1000000=STARTED, end_1000000=ended(0)))
+    assert (found.state, found.final, found.verdict.proven) == (State.SUCCEEDED, True, True)
+    assert [fact.source for fact in found.verdict.evidence] == [Source.TICKET]
+
+
+def test_a_success_that_only_the_script_knows_is_a_success() -> None:
+    found = seen(left=tickets(start_1000000=STARTED, end_1000000=ended(0)))
+    assert (found.state, found.final, found.nodes) == (State.SUCCEEDED, True, ("n1", "n2"))
+
+
+def test_an_older_end_than_the_last_start_is_none() -> None:
+    later = STARTED.replace("1000000", "1000001")
+    left = tickets(start_1000000=STARTED, end_1000000=ended(0), start_1000001=later)
+    assert classify(facts(left=left)) is None
+
+
+def test_the_last_run_of_an_id_rules() -> None:
+    found = seen(None, run("REQUEUED"), run("COMPLETED", restarts=1))
+    assert (found.state, found.restarts) == (State.SUCCEEDED, 1)
+
+
+def test_an_end_with_the_requeue_bit_is_not_final() -> None:
+    assert not seen(row("COMPLETED", requeue=True)).final
+    assert seen(row("COMPLETED", requeue=False)).final
+
+
+def test_an_end_that_is_still_cleaned_up_says_so() -> None:
+    found = seen(row("FAILED COMPLETING"))
+    assert found.cleaning
+    assert found.state is State.FAILED
+
+
+def test_a_state_that_a_flag_hides_is_no_end() -> None:
+    found = seen(row("COMPLETING"))
+    assert (found.state, found.cleaning, found.final) == (State.RUNNING, True, False)
+
+
+# --- memory, time, signals
+
+
+def test_out_of_memory_with_exit_zero_is_out_of_memory() -> None:
+    found = seen(row("OUT_OF_MEMORY", exit=Exit(signal=125)))
+    assert (found.cause, found.verdict.proven) == (Cause.OUT_OF_MEMORY, True)
+
+
+def test_exit_137_is_a_hint_of_memory_and_no_more() -> None:
+    failed = row("FAILED", reason="NonZeroExitCode", exit=Exit(code=137))
+    found = seen(failed, left=tickets(start_1000000=STARTED, end_1000000=ended(137)))
+    assert (found.cause, found.verdict.detail.suspected) == (
+        Cause.NON_ZERO_EXIT,
+        Cause.OUT_OF_MEMORY,
+    )
+
+
+def test_a_step_that_ran_out_of_memory_before_another_failed_is_a_hint_only() -> None:
+    steps = (
+        StepRow(name="batch", states=("FAILED",), exit=Exit(code=3)),
+        StepRow(name="0", states=("OUT_OF_MEMORY",), exit=Exit(signal=125)),
+        StepRow(name="1", states=("FAILED",), exit=Exit(code=3)),
+    )
+    failed = row("FAILED", exit=Exit(code=3), derived=Exit(signal=125))
+    found = seen(failed, run("FAILED", 3, steps=steps))
+    assert (found.cause, found.verdict.detail.suspected) == (
+        Cause.NON_ZERO_EXIT,
+        Cause.OUT_OF_MEMORY,
+    )
+
+
+def test_a_timeout_is_a_timeout() -> None:
+    assert seen(None, run("TIMEOUT")).cause is Cause.TIMEOUT
+
+
+def test_a_late_sigterm_is_suspected_to_be_a_timeout() -> None:
+    failed = row("FAILED", exit=Exit(signal=15), limit=1, end=START + 62)
+    found = seen(failed)
+    assert (found.cause, found.verdict.detail.suspected) == (Cause.SIGNALLED, Cause.TIMEOUT)
+    assert seen(row("FAILED", exit=Exit(signal=15), limit=60)).verdict.detail.suspected is None
+
+
+def test_a_signal_that_the_script_was_told_is_named() -> None:
+    left = tickets(start_1000000=STARTED, end_1000000=ended(143, "TERM"))
+    found = seen(row("FAILED", exit=Exit(code=143)), left=left)
+    assert (found.cause, found.verdict.detail.signal) == (Cause.SIGNALLED, "TERM")
+
+
+# --- proof of an exit (12, E5)
+
+
+def test_an_exit_of_the_scripts_own_record_is_proven() -> None:
+    left = tickets(start_1000000=STARTED, end_1000000=ended(1))
+    found = seen(row("FAILED", exit=Exit(code=1)), left=left, boot=AFTER_START)
+    assert (found.cause, found.verdict.proven) == (Cause.NON_ZERO_EXIT, True)
+
+
+def test_an_exit_of_the_batch_step_is_proven_under_one_boot_only() -> None:
+    failed, accounted = row("FAILED", exit=Exit(code=1)), run("FAILED", 1, steps=BATCH_FAILED_1)
+    assert seen(failed, accounted, boot=BOOT).cause is Cause.NON_ZERO_EXIT
+    for boot in (AFTER_START, 0):
+        found = seen(failed, accounted, boot=boot)
+        assert (found.state, found.cause, found.verdict.proven) == (
+            State.FAILED,
+            Cause.UNKNOWN,
+            False,
+        )
+        assert found.verdict.detail.suspected is Cause.NON_ZERO_EXIT
+
+
+def test_a_refused_launch_after_a_forgotten_start_is_nobodys_exit() -> None:
+    found = seen(
+        row("FAILED", reason="NonZeroExitCode", exit=Exit(code=1)),
+        left=tickets(start_1000000=STARTED),
+    )
+    assert (found.cause, found.verdict.proven) == (Cause.UNKNOWN, False)
+
+
+def test_the_scripts_end_rules_where_the_controller_restarted_and_tells_another() -> None:
+    left = tickets(start_1000000=STARTED, end_1000000=ended(0))
+    found = seen(row("FAILED", exit=Exit(code=1)), left=left, boot=AFTER_START)
+    assert (found.state, found.verdict.proven) == (State.SUCCEEDED, True)
+
+
+def test_another_end_of_the_script_under_one_boot_is_a_conflict_and_stays_unknown() -> None:
+    left = tickets(start_1000000=STARTED, end_1000000=ended(0))
+    found = seen(row("FAILED", exit=Exit(code=1)), left=left)
+    assert (found.state, found.cause) == (State.FAILED, Cause.UNKNOWN)
+    assert {fact.source for fact in found.verdict.evidence} == {Source.QUEUE, Source.TICKET}
+
+
+def test_a_success_that_the_script_contradicts_is_none() -> None:
+    left = tickets(start_1000000=STARTED, end_1000000=ended(3))
+    found = seen(row("COMPLETED"), left=left)
+    assert (found.state, found.cause, found.verdict.proven) == (
+        State.FAILED,
+        Cause.NON_ZERO_EXIT,
+        False,
+    )
+
+
+def test_a_timeout_stays_one_whatever_the_script_returned() -> None:
+    left = tickets(start_1000000=STARTED, end_1000000=ended(0))
+    assert seen(row("TIMEOUT"), left=left).cause is Cause.TIMEOUT
+
+
+# --- launches
+
+
+def test_an_exit_of_the_script_before_its_ticket_is_a_failed_launch() -> None:
+    found = seen(row("FAILED", exit=Exit(code=118)))
+    assert found.cause is Cause.LAUNCH_FAILED
+    command = seen(
+        row("FAILED", exit=Exit(code=118)),
+        left=tickets(start_1000000=STARTED, end_1000000=ended(118)),
+    )
+    assert command.cause is Cause.NON_ZERO_EXIT
+
+
+def test_a_script_that_says_that_it_could_not_launch_is_believed() -> None:
+    left = tickets(start_1000000=STARTED, end_1000000=ended(118, more=" launch=failed"))
+    assert seen(row("FAILED", exit=Exit(code=118)), left=left).cause is Cause.LAUNCH_FAILED
+
+
+def test_a_refused_second_launch_is_fenced_and_names_where_the_first_may_live() -> None:
+    left = tickets(
+        start_1000000=STARTED,
+        fenced_1000000="epoch=1000000 attempt=a1 jobid=7 node=n9 seen=1000000.start at=2050",
+    )
+    found = seen(row("FAILED", exit=Exit(code=119)), left=left)
+    assert (found.cause, found.verdict.proven) == (Cause.FENCED, True)
+    assert found.verdict.detail.nodes == ("n1", "n2")
+
+
+def test_a_refused_second_launch_does_not_hide_the_end_of_the_first() -> None:
+    left = tickets(
+        start_1000000=STARTED,
+        end_1000000=ended(0),
+        fenced_1000000="epoch=1000000 attempt=a1 jobid=7 node=n9 seen=1000000.start at=2050",
+    )
+    assert seen(row("FAILED", exit=Exit(code=119)), left=left).state is State.SUCCEEDED
+
+
+def test_exit_119_without_a_ticket_is_not_fenced() -> None:
+    assert seen(row("FAILED", exit=Exit(code=119))).cause is Cause.UNKNOWN
+
+
+def test_a_waiting_job_whose_script_had_started_was_forgotten() -> None:
+    left = tickets(start_1000000=STARTED)
+    found = seen(row("PENDING", reason="None"), left=left, before=left)
+    assert (found.state, found.cause) == (State.PENDING, Cause.FORGOTTEN)
+    assert found.verdict.detail.nodes == ("n1", "n2")
+
+
+def test_a_start_that_is_younger_than_the_row_makes_nothing_forgotten() -> None:
+    found = seen(row("PENDING", reason="None"), left=tickets(start_1000000=STARTED))
+    assert found.cause is None
+
+
+def test_a_start_before_a_requeue_makes_nothing_forgotten() -> None:
+    left = tickets(start_1000000=STARTED)
+    found = seen(row("PENDING", reason="BeginTime", restarts=1), left=left, before=left)
+    assert found.cause is Cause.REQUEUED
+
+
+def test_a_forgotten_run_that_ended_is_judged_by_its_script_after_the_object_was_stopped() -> None:
+    stopped = row("CANCELLED", nodes="")
+    left = tickets(start_1000000=STARTED, end_1000000=ended(0))
+    assert seen(stopped, left=left).state is State.SUCCEEDED
+    lost = seen(stopped, left=tickets(start_1000000=STARTED))
+    assert (lost.state, lost.cause, lost.verdict.detail.nodes) == (
+        State.CANCELLED,
+        Cause.FORGOTTEN,
+        ("n1", "n2"),
+    )
+
+
+def test_tickets_of_another_attempt_or_object_prove_nothing() -> None:
+    for other in (STARTED.replace("a1", "a2"), STARTED.replace("jobid=7", "jobid=8")):
+        left = tickets(start_1000000=other)
+        assert seen(row("PENDING", reason="None"), left=left, before=left).cause is None
+
+
+# --- gate and holds (12, O5)
+
+
+@pytest.mark.parametrize(
+    ("reason", "start", "gate", "hold", "cause"),
+    [
+        ("JobHeldUser", BASE, Gate.CLOSED, None, Cause.GATED),
+        ("BeginTime", BASE, Gate.CLOSED, None, Cause.GATED),
+        ("Dependency", BASE, Gate.CLOSED, None, Cause.GATED),
+        ("JobHeldAdmin", BASE, Gate.CLOSED, HoldSeen(by=By.ADMINISTRATOR), Cause.ADMIN_HELD),
+        ("JobHeldUser", BASE + 3, Gate.CLOSED, HoldSeen(instance=3), Cause.HELD),
+        ("BeginTime", BASE + 3, Gate.OPEN, HoldSeen(instance=3), Cause.HELD),
+        ("JobHeldUser", 0, Gate.OPEN, HoldSeen(by=By.OWNER), Cause.HELD),
+        ("JobHeldUser", BASE + 1_000_000, Gate.OPEN, HoldSeen(by=By.OWNER), Cause.HELD),
+        ("JobHeldAdmin", 0, Gate.OPEN, HoldSeen(by=By.ADMINISTRATOR), Cause.ADMIN_HELD),
+        ("BeginTime", BASE - 1, Gate.OPEN, None, Cause.HELD),
+    ],
+)
+def test_gate_and_holds_are_told_apart(
+    reason: str, start: int, gate: Gate, hold: HoldSeen | None, cause: Cause
+) -> None:
+    found = seen(row("PENDING", reason=reason, start=start))
+    assert (found.gate, found.hold, found.cause) == (gate, hold, cause)
+    assert found.started is None
+
+
+def test_a_hold_on_a_running_job_is_seen() -> None:
+    found = seen(row("RUNNING", reason="JobHeldUser", held=True))
+    assert (found.state, found.cause, found.hold) == (State.RUNNING, None, HoldSeen(by=By.OWNER))
+
+
+def test_the_grace_time_of_a_preemption_is_a_hint() -> None:
+    assert seen(row("RUNNING", preempted=START + 5)).verdict.detail.suspected is Cause.PREEMPTED
+    assert seen(row("RUNNING")).verdict.detail.suspected is None
+
+
+@pytest.mark.parametrize(
+    ("reason", "cause"),
+    [
+        ("DependencyNeverSatisfied", Cause.UNSATISFIABLE),
+        ("BadConstraints", Cause.UNSATISFIABLE),
+        ("PartitionTimeLimit", Cause.UNSATISFIABLE),
+        ("QOSMaxCpuPerJobLimit", Cause.UNSATISFIABLE),
+        ("QOSMaxJobsPerUserLimit", Cause.NO_CAPACITY),
+        ("AssocGrpGRES", Cause.NO_CAPACITY),
+        ("ReqNodeNotAvail, UnavailableNodes:n[1-2]", Cause.NO_CAPACITY),
+        ("Resources", Cause.NO_CAPACITY),
+        ("Dependency", Cause.DEPENDENCY),
+        ("None", None),
+        ("NobodyKnows", Cause.UNKNOWN),
+    ],
+)
+def test_a_reason_of_waiting_reads_as_its_cause(reason: str, cause: Cause | None) -> None:
+    found = seen(row("PENDING", reason=reason))
+    assert (found.state, found.cause) == (State.PENDING, cause)
+    assert reason == "None" or reason in (found.verdict.detail.reason or "")
+
+
+# --- codes
+
+
+@pytest.mark.parametrize("code", CODES, ids=lambda code: code.name)
+def test_every_code_reads_the_same_short_and_long(code: object) -> None:
+    assert code in CODES
+    for one in CODES:
+        if one is code:
+            short, long = seen(row(one.short)), seen(row(one.name))
+            assert (short.state, short.cause) == (long.state, long.cause)
+            assert short.state is one.state
+
+
+@pytest.mark.parametrize(
+    ("code", "state", "cause"),
+    [
+        ("RD", State.PENDING, Cause.ADMIN_HELD),
+        ("RH", State.PENDING, Cause.HELD),
+        ("SE", State.PENDING, Cause.HELD),
+        ("SI", State.RUNNING, None),
+        ("RV", State.UNKNOWN, Cause.UNKNOWN),
+        ("DL", State.FAILED, Cause.DEADLINE_EXCEEDED),
+        ("BF", State.FAILED, Cause.LAUNCH_FAILED),
+        ("LF", State.FAILED, Cause.LAUNCH_FAILED),
+        ("ZZ", State.UNKNOWN, Cause.UNKNOWN),
+    ],
+)
+def test_odd_codes_are_mapped_and_an_invented_one_is_unknown(
+    code: str, state: State, cause: Cause | None
+) -> None:
+    found = seen(row(code))
+    assert (found.state, found.cause) == (state, cause)
+    if code == "ZZ":
+        assert "ZZ" in (found.verdict.detail.reason or "")
+        assert not found.verdict.proven
+        assert not found.final
+
+
+def test_an_unknown_flag_beside_a_known_state_changes_nothing() -> None:
+    assert seen(row("RUNNING ZZ")).state is State.RUNNING
+
+
+def test_no_state_at_all_is_unknown() -> None:
+    assert seen(row("")).state is State.UNKNOWN
+
+
+@pytest.mark.parametrize("state", ["RUNNING", ["RUNNING"], "R"], ids=["text", "list", "short"])
+@pytest.mark.parametrize(
+    "number", [7, {"set": True, "infinite": False, "number": 7}], ids=["plain", "struct"]
+)
+def test_every_shape_of_a_document_reads_the_same(state: object, number: object) -> None:
+    said: dict[str, object] = {
+        "job_id": number,
+        "name": "x",
+        "job_state": state,
+        "restart_cnt": number,
+    }
+    found = queue_row(said | {"job_resources": None, "new_in_a_later_release": [1]})
+    assert (found.number, found.restarts) == (7, 7)
+    assert BY_NAME[found.states[0]].name == "RUNNING"
+
+
+# --- the tables
+
+
+def test_no_code_is_spelled_twice() -> None:
+    spellings = [spelling for code in CODES for spelling in (code.short, code.name)]
+    assert len(spellings) == len(set(spellings))
+
+
+def test_no_row_of_waiting_is_hidden_by_an_earlier_one() -> None:
+    plain = [one.reason for one in WAITING]
+    assert len(plain) == len(set(plain))
+
+
+def test_each_table_ends_with_a_row_that_always_holds() -> None:
+    for table in (ENDED, PENDING):
+        names = [rule.name for rule in table]
+        assert len(names) == len(set(names))
+        assert table[-1].holds.__name__ == "always"
+
+
+def test_every_end_of_the_table_is_reached_by_its_state() -> None:
+    for code in CODES:
+        if (
+            code.kind is Kind.BASE
+            and code.state is State.FAILED
+            and code.cause is not Cause.UNKNOWN
+        ):
+            assert seen(row(code.name)).cause is code.cause
