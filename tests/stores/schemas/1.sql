@@ -16,11 +16,11 @@ CREATE TABLE events (
         event TEXT NOT NULL,
         PRIMARY KEY (job, version)
     ) STRICT, WITHOUT ROWID;
-INSERT INTO "events" VALUES('01KJVKTDCK0000000000000001',1,'2026-03-04T05:06:07.891011Z','{"user":"ada","host":"login1","role":"operator"}','nonce-1',1,'{"event":"accepted","id":"01KJVKTDCK0000000000000001","job":{"command":["python","train.py","--name=Žofie"],"env":{"A":"x\"y\\z\n"}},"specHash":"abababababababababababababababababababababababababababababababab","plan":{},"cluster":{"alias":"big","adapter":"memory","name":"big-1"},"store":"01KJVKTDCK0000000000000000","declarations":{}}');
-INSERT INTO "events" VALUES('01KJVKTDCK0000000000000001',2,'2026-03-04T05:06:07.891011Z','{"user":"ada","host":"login1","role":"operator"}','nonce-2',1,'{"event":"holdAsked","instance":2,"by":"ada","why":"look at Žofie''s   logs"}');
-INSERT INTO "events" VALUES('01KJVKTDCK0000000000000002',1,'2026-03-04T05:06:07.891011Z','{"user":"ada","host":"login1","role":"operator"}','nonce-3',1,'{"event":"accepted","id":"01KJVKTDCK0000000000000002","job":{"command":["python","train.py","--name=Žofie"],"env":{"A":"x\"y\\z\n"}},"specHash":"abababababababababababababababababababababababababababababababab","plan":{},"cluster":{"alias":"big","adapter":"memory","name":"big-1"},"store":"01KJVKTDCK0000000000000000","declarations":{}}');
-INSERT INTO "events" VALUES('01KJVKTDCK0000000000000002',2,'2026-03-04T05:06:07.891011Z','{"user":"ada","host":"login1","role":"operator"}','nonce-4',1,'{"event":"holdAsked","instance":2,"by":"ada","why":"look at Žofie''s   logs"}');
-INSERT INTO "events" VALUES('01KJVKTDCK0000000000000002',3,'2026-03-04T05:06:07.891011Z','{"user":"ada","host":"login1","role":"operator"}','nonce-5',1,'{"event":"ended","verdict":{"state":"Succeeded"}}');
+INSERT INTO "events" VALUES('01KJVKTDCK0000000000000001',1,'2026-03-04T05:06:07.891011Z','{"user":"ada","host":"login1","role":"operator"}','v1-1',1,'{"event":"accepted","id":"01KJVKTDCK0000000000000001","job":{"command":["python","train.py","--name=Žofie"],"env":{"A":"x\"y\\z\n"}},"specHash":"abababababababababababababababababababababababababababababababab","plan":{},"cluster":{"alias":"big","adapter":"memory","name":"big-1"},"store":"01KJVKTDCK0000000000000000","declarations":{}}');
+INSERT INTO "events" VALUES('01KJVKTDCK0000000000000001',2,'2026-03-04T05:06:07.891011Z','{"user":"ada","host":"login1","role":"operator"}','v1-2',1,'{"event":"holdAsked","instance":2,"by":"ada","why":"look at Žofie''s   logs"}');
+INSERT INTO "events" VALUES('01KJVKTDCK0000000000000002',1,'2026-03-04T05:06:07.891011Z','{"user":"ada","host":"login1","role":"operator"}','v1-3',1,'{"event":"accepted","id":"01KJVKTDCK0000000000000002","job":{"command":["python","train.py","--name=Žofie"],"env":{"A":"x\"y\\z\n"}},"specHash":"abababababababababababababababababababababababababababababababab","plan":{},"cluster":{"alias":"big","adapter":"memory","name":"big-1"},"store":"01KJVKTDCK0000000000000000","declarations":{}}');
+INSERT INTO "events" VALUES('01KJVKTDCK0000000000000002',2,'2026-03-04T05:06:07.891011Z','{"user":"ada","host":"login1","role":"operator"}','v1-4',1,'{"event":"holdAsked","instance":2,"by":"ada","why":"look at Žofie''s   logs"}');
+INSERT INTO "events" VALUES('01KJVKTDCK0000000000000002',3,'2026-03-04T05:06:07.891011Z','{"user":"ada","host":"login1","role":"operator"}','v1-5',1,'{"event":"ended","verdict":{"state":"Succeeded"}}');
 CREATE TABLE heartbeats (
         id TEXT PRIMARY KEY NOT NULL,
         host TEXT NOT NULL,
@@ -56,14 +56,14 @@ INSERT INTO "meta" VALUES('store_id','01KJVKTDCKCZYCWBYTW4GGHX6C');
 INSERT INTO "meta" VALUES('host_id','0123456789abcdef0123456789abcdef');
 CREATE TABLE nonces (
         nonce TEXT PRIMARY KEY NOT NULL,
-        job TEXT NOT NULL REFERENCES jobs (id),
+        job TEXT NOT NULL,
         version INTEGER NOT NULL
     ) STRICT, WITHOUT ROWID;
-INSERT INTO "nonces" VALUES('nonce-1','01KJVKTDCK0000000000000001',1);
-INSERT INTO "nonces" VALUES('nonce-2','01KJVKTDCK0000000000000001',2);
-INSERT INTO "nonces" VALUES('nonce-3','01KJVKTDCK0000000000000002',1);
-INSERT INTO "nonces" VALUES('nonce-4','01KJVKTDCK0000000000000002',2);
-INSERT INTO "nonces" VALUES('nonce-5','01KJVKTDCK0000000000000002',3);
+INSERT INTO "nonces" VALUES('v1-1','01KJVKTDCK0000000000000001',1);
+INSERT INTO "nonces" VALUES('v1-2','01KJVKTDCK0000000000000001',2);
+INSERT INTO "nonces" VALUES('v1-3','01KJVKTDCK0000000000000002',1);
+INSERT INTO "nonces" VALUES('v1-4','01KJVKTDCK0000000000000002',2);
+INSERT INTO "nonces" VALUES('v1-5','01KJVKTDCK0000000000000002',3);
 CREATE UNIQUE INDEX jobs_key ON jobs (key) WHERE key IS NOT NULL;
 CREATE INDEX jobs_name ON jobs (name, accepted_at, id);
 CREATE INDEX jobs_newest ON jobs (accepted_at, id);

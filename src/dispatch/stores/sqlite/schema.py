@@ -54,10 +54,11 @@ _FIRST: Migration = (
     ) {without_rowid}""",
     """CREATE TRIGGER an_event_is_never_rewritten BEFORE UPDATE ON events
         BEGIN SELECT RAISE (ABORT, 'an event is never rewritten'); END""",
-    # One row an append and nonce: entries of one append may share a nonce, two appends never do.
+    # One row an append and nonce: entries of one append may share a nonce, two appends never do. No reference to jobs: it
+    # would need an index of its own, or every change of a job would scan this table.
     """CREATE TABLE nonces (
         nonce TEXT PRIMARY KEY NOT NULL,
-        job TEXT NOT NULL REFERENCES jobs (id),
+        job TEXT NOT NULL,
         version INTEGER NOT NULL
     ) {without_rowid}""",
     """CREATE TABLE claims (

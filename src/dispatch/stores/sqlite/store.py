@@ -35,8 +35,9 @@ _FORGOTTEN_AFTER = timedelta(days=30)
 
 _COLUMNS = tuple(SUMMARY.split(", "))
 _INSERT_JOB = f"INSERT INTO jobs ({SUMMARY}) VALUES ({', '.join(f':{name}' for name in _COLUMNS)})"  # noqa: S608
+# Not the id: setting a parent key, even to itself, makes SQLite look for its children.
 _UPDATE_JOB = (
-    f"UPDATE jobs SET {', '.join(f'{name} = :{name}' for name in _COLUMNS)} WHERE id = :id"  # noqa: S608
+    f"UPDATE jobs SET {', '.join(f'{name} = :{name}' for name in _COLUMNS[1:])} WHERE id = :id"  # noqa: S608
 )
 
 
