@@ -1,0 +1,1 @@
+"""The commands, one file each; ``dispatch.cli.main`` loads only the one that is used."""

@@ -1,0 +1,127 @@
+"""The entry point: finds the command, loads only that, and turns every error into a message and an exit code."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import TextIO
+
+import click
+
+from dispatch.cli.exits import Exit
+
+COMMANDS = {
+    "submit": ("submit", "Submit jobs from files."),
+    "plan": ("plan", "Say what would be done with a job, or every reason why not."),
+    "status": ("status", "List jobs."),
+    "show": ("show", "Show one job: where it stands, why, and its history."),
+    "wait": ("wait", "Wait until jobs have ended; the exit code is theirs."),
+    "logs": ("logs", "Print what a job has written."),
+    "stop": ("stop", "End jobs, for good."),
+    "hold": ("hold", "Keep jobs from starting until their release."),
+    "release": ("release", "Lift the hold of jobs."),
+    "supervise": ("supervise", "Apply the policies of all jobs, until told to stop."),
+    "demo": (
+        "demo",
+        "Watch a job survive preemption, a lost node and a lost reply; needs no cluster.",
+    ),
+    "version": ("version", "Print the version."),
+}
+"""The commands: their module, and one line on what they do, so that ``--help`` loads none of them."""
+
+ALIASES = {"cancel": "stop"}
+
+
+class LazyGroup(click.Group):
+    """Loads a command only when it is used."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        """List the commands in the order in which one meets them."""
+        return list(COMMANDS)
+
+    def get_command(
+        self,
+        ctx: click.Context,  # noqa: ARG002 - click's signature
+        cmd_name: str,
+    ) -> click.Command | None:
+        """Load a command by its name or alias."""
+        name = ALIASES.get(cmd_name, cmd_name)
+        if name not in COMMANDS:
+            return None
+        module = importlib.import_module(f"dispatch.cli.commands.{COMMANDS[name][0]}")
+        command: click.Command = module.command
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command, and suggest the nearest where there is none."""
+        name = args[0] if args else ""
+        if name and not name.startswith("-") and name not in COMMANDS and name not in ALIASES:
+            import difflib  # noqa: PLC0415 - only on this path
+
+            near = difflib.get_close_matches(name, [*COMMANDS, *ALIASES], n=1)
+            hint = f" Did you mean {near[0]}?" if near else ""
+            raise click.UsageError(f"There is no command {name!r}.{hint}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(
+        self,
+        ctx: click.Context,  # noqa: ARG002 - click's signature
+        formatter: click.HelpFormatter,
+    ) -> None:
+        """Write the list of commands from the table."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+
+
+@click.group(
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="A job is named by its id, by a prefix of it, by its name or by its key. Every command takes --json.",
+)
+def cli() -> None:
+    """Submit and supervise multi-node training jobs on the scheduler that you already have."""
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run a command line and return its exit code."""
+    words = list(sys.argv[1:] if args is None else args)
+    as_json = "--json" in words[: words.index("--") if "--" in words else None]
+    for stream in (sys.stdout, sys.stderr):
+        _never_fail_on_letters(stream)
+    try:
+        code = cli.main(args=words, prog_name="dispatch", standalone_mode=False)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _let_go_of_stdout()
+        return Exit.BROKEN_PIPE
+    except BaseException as error:
+        if isinstance(error, SystemExit | GeneratorExit):
+            raise
+        from dispatch.cli.failures import report  # noqa: PLC0415 - not at help time
+
+        with suppress(BrokenPipeError):
+            return report(error, as_json=as_json)
+        return Exit.BROKEN_PIPE
+    return int(code or 0)
+
+
+def _never_fail_on_letters(stream: TextIO) -> None:
+    """A name that the terminal's encoding lacks is shown in escapes; it is no reason to fail."""
+    reconfigure = getattr(stream, "reconfigure", None)
+    if reconfigure is not None:
+        reconfigure(errors="backslashreplace")
+
+
+def _let_go_of_stdout() -> None:
+    """Give the interpreter a standard output that it can flush at its exit."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+if __name__ == "__main__":
+    sys.exit(main())
