@@ -49,7 +49,7 @@ def lab() -> Iterator[Lab]:
 @pytest.fixture(scope="session")
 def lab_without_accounting() -> Iterator[Lab]:
     """The other cluster that tests share: it forgets a job MinJobAge after its end."""
-    shared = bring_up()
+    shared = bring_up(cgroup=why_no_cgroups() is None)
     yield shared
     shared.down()
 

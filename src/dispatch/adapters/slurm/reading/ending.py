@@ -20,6 +20,8 @@ from dispatch.model.status import By, Cause, Detail, State, Verdict
 
 _SCRIPT_REFUSED = "the job script could not start the command; its output says why"
 
+_KILLED_EXIT = 128 + 9
+
 # --- conditions
 
 
@@ -70,6 +72,14 @@ def _out_of_memory_in_steps(s: Seen) -> bool:
     # Every step that failed: an earlier step's kill does not explain a later step's own failure.
     all_killed = bool(failed) and all("OUT_OF_MEMORY" in step.states for step in failed)
     return s.base == "FAILED" and s.exit.signal == 0 and all_killed
+
+
+def _first_killed_in_step_out_of_memory(s: Seen) -> bool:
+    # Without accounting the steps are not known one by one, but the queue shows the worst end of them; that it is the
+    # end of ours is told by the script: the first task of ours that failed was killed.
+    killed = s.ended is not None and (s.ended.signal == "KILL" or s.ended.status == _KILLED_EXIT)
+    worst = not s.steps and s.derived.signal == OUT_OF_MEMORY_SIGNAL
+    return _exit_told_by_ticket(s) and killed and worst
 
 
 def _killed_for_memory(s: Seen) -> bool:
@@ -277,6 +287,11 @@ ENDED: tuple[Rule, ...] = (
     Rule("cancelled", lambda s: s.base == "CANCELLED", _cancelled),
     Rule("no nodes can satisfy it", _unsatisfiable, _never_to_run),
     Rule("its failed steps ran out of memory", _out_of_memory_in_steps, _step_out_of_memory),
+    Rule(
+        "its step ran out of memory, and its first failed task was killed",
+        _first_killed_in_step_out_of_memory,
+        _step_out_of_memory,
+    ),
     Rule("it ran out of memory", _killed_for_memory, _step_out_of_memory),
     Rule("a signal ended the script", _signalled, _by_signal),
     Rule("the script could not start the command", _unstarted, _script_refused),
