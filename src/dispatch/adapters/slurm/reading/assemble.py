@@ -47,6 +47,9 @@ def answer_of(sections: Sequence[Section]) -> Answer:
     for section in sections:
         by_name.setdefault(section.name, []).append(section)
     boots = by_name.get("boot", [])
+    for section in boots:
+        if section.returncode or not section.out.strip():
+            raise _unavailable(section, "scontrol show config")
     if len(boots) != 2 or len(by_name.get("hello", [])) != 1 or not by_name.get("queue"):
         raise Unavailable("The read was cut short.", todo="It is tried again at the next poll.")
     sent, owner, old = _hello(by_name["hello"][0])
@@ -89,9 +92,6 @@ def _hello(section: Section) -> tuple[datetime, Owner, bool]:
 
 
 def _same_boot(before: Section, after: Section) -> str:
-    for section in (before, after):
-        if section.returncode or not section.out.strip():
-            raise _unavailable(section, "scontrol show config")
     if before.out != after.out:
         raise Unavailable(
             "The controller restarted while it was read.", todo="It is read again at the next poll."

@@ -23,7 +23,8 @@ from dispatch.adapters.slurm.reading.script import (
 )
 from dispatch.adapters.slurm.reading.tickets import TICKETS_DIRECTORY, Tickets
 from dispatch.model.base import Value
-from dispatch.model.errors import OutcomeUnknown, Unavailable
+from dispatch.model.epoch import is_ulid
+from dispatch.model.errors import Invalid, OutcomeUnknown, Unavailable
 from dispatch.model.quantity import Duration
 from dispatch.model.status import NodeReport, Observation
 from dispatch.spi.adapter import Reading
@@ -119,11 +120,13 @@ def _restarted() -> Unavailable:
 
 def oldest(jobs: Sequence[str]) -> int:
     """When the oldest of these jobs was submitted, in Unix seconds, by its ULID."""
-    stamps = [
-        sum(_ULID_DIGITS.index(c) << 5 * (9 - place) for place, c in enumerate(job[:10]))
-        for job in jobs
-    ]
-    return max(min(stamps, default=0) // 1000, 2 * _DAY)
+    return max(min(map(_milliseconds, jobs), default=0) // 1000, 2 * _DAY)
+
+
+def _milliseconds(job: str) -> int:
+    if not is_ulid(job):
+        raise Invalid(f"{job!r} is no job id.", todo="A job id is a ULID of 26 characters.")
+    return sum(_ULID_DIGITS.index(digit) << 5 * (9 - place) for place, digit in enumerate(job[:10]))
 
 
 async def read_nodes(
