@@ -275,6 +275,12 @@ def test_a_start_before_a_requeue_makes_nothing_forgotten() -> None:
     assert found.cause is Cause.REQUEUED
 
 
+def test_a_run_that_is_being_cleaned_up_is_not_forgotten() -> None:
+    left = tickets(start_1000000=STARTED)
+    found = seen(row("PENDING COMPLETING", nodes="n1"), left=left, before=left)
+    assert (found.cause, found.cleaning) == (Cause.REQUEUED, True)
+
+
 def test_a_forgotten_run_that_ended_is_judged_by_its_script_after_the_object_was_stopped() -> None:
     stopped = row("CANCELLED", nodes="")
     left = tickets(start_1000000=STARTED, end_1000000=ended(0))

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from adapters.slurm.reading.given import BASE, COMMENT, JOB, KEY, STARTED, Here, sample
-from adapters.slurm.reading.played import OTHER, REF, Slurm, as_ours, only, read
+from adapters.slurm.reading.played import DISABLED, OTHER, REF, Slurm, as_ours, only, read
 from dispatch.adapters.slurm.reading.read import oldest
 from dispatch.model.epoch import ulid
 from dispatch.model.errors import Invalid, Unavailable
@@ -137,6 +137,13 @@ def test_a_controller_that_restarts_meanwhile_is_unavailable(slurm: Slurm) -> No
         read(slurm)
 
 
+def test_a_controller_that_restarts_during_the_one_call_is_unavailable(slurm: Slurm) -> None:
+    slurm.queue([as_ours(sample("26.05/nokill.queue")[0])])
+    slurm.play("scontrol", f'echo x >>{slurm.bin}/n; echo "BOOT_TIME = $(wc -l <{slurm.bin}/n)"')
+    with pytest.raises(Unavailable, match="restarted"):
+        read(slurm)
+
+
 def test_a_controller_that_restarts_between_the_calls_is_unavailable(slurm: Slurm) -> None:
     body = f'echo x >>{slurm.bin}/n; [ $(wc -l <{slurm.bin}/n) -le 2 ] && n=1 || n=2; echo "BOOT_TIME = $n"'
     slurm.play("scontrol", body)
@@ -246,6 +253,42 @@ def test_a_start_that_was_there_before_the_queue_was_read_shows_the_forgetting(
     slurm.queue([as_ours(sample("26.05/pending.queue")[0], state_reason="None", hold=False)])
     leave_tickets(home, t1000000_start=STARTED)
     assert only(read(slurm)).cause is Cause.FORGOTTEN
+
+
+def written_during(slurm: Slurm, home: Path, name: str, content: str) -> None:
+    """Let a ticket be written while squeue answers."""
+    place = home / ".dispatch" / "runs" / JOB
+    lines = content.replace(" ", "\\n")
+    slurm.play(
+        "squeue",
+        f"cat {slurm.bin}/squeue.out; mkdir -p {place}; printf '{lines}\\n' >{place}/{name}",
+    )
+
+
+def test_a_start_that_is_written_while_the_queue_is_read_shows_no_forgetting(
+    slurm: Slurm, home: Path
+) -> None:
+    slurm.queue([as_ours(sample("26.05/pending.queue")[0], state_reason="None", hold=False)])
+    written_during(slurm, home, "1000000.start", STARTED)
+    assert only(read(slurm)).cause is None
+
+
+def test_an_end_that_is_written_while_the_queue_is_read_proves_the_exit(
+    slurm: Slurm, home: Path
+) -> None:
+    slurm.queue([as_ours(sample("26.05/exit3.queue")[0])])
+    end = "status=3 signal= ended=9 attempt=a1"
+    written_during(slurm, home, "1000000.end", end)
+    slurm.play("sacct", f"rm -f {home}/.dispatch/runs/{JOB}/*; {DISABLED}")
+    assert only(read(slurm)).cause is Cause.NON_ZERO_EXIT
+
+
+def test_ended_jobs_are_asked_for_and_only_our_own(slurm: Slurm) -> None:
+    slurm.accounting([])
+    read(slurm)
+    for call in slurm.calls:
+        assert "--states=all --me --name=dj-" in call or not call.startswith("squeue --json")
+        assert "-D" in call or not call.startswith("sacct")
 
 
 def test_many_names_are_asked_in_chunks(slurm: Slurm) -> None:
