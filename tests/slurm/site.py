@@ -57,27 +57,33 @@ class Site:
     def until(self, job: str, reached: Callable[[JobView], bool], seconds: float = 60) -> JobView:
         """Run the engine until the job is there; the bound is an error that shows the record."""
 
-        async def drive() -> JobView:
-            end = time.monotonic() + seconds
-            while not reached(view := self.system.view(job)):
-                if time.monotonic() > end:
-                    raise AssertionError(
-                        f"not reached in {seconds} s: {explain(view)}\n{self.trace(job)}"
-                    )
-                await self.system.drive([job], Until.ENDED, timeout=timedelta(milliseconds=200))
-            return view
+        if not reached(self.system.view(job)):
+            for _ in self.driving([job], seconds):
+                if reached(self.system.view(job)):
+                    break
+        return self.system.view(job)
 
-        return asyncio.run(drive())
+    def turn(self, job: str, turns: int = 1) -> None:
+        """Run the engine for so many calls at the most."""
+
+        async def turn() -> None:
+            engine = await self.system.clusters.named("lab").engine()
+            await engine.advance([job], turns=turns)
+            await self.system.clusters.close()
+
+        asyncio.run(turn())
 
     def driving(self, jobs: list[str], seconds: float) -> Iterator[float]:
         """Run the engine for these jobs, giving the caller a turn every few tenths of a second; the bound is an error."""
         begin = time.monotonic()
         while (elapsed := time.monotonic() - begin) < seconds:
-            asyncio.run(self.system.drive(jobs, Until.ENDED, timeout=timedelta(milliseconds=300)))
+            asyncio.run(self.system.drive(jobs, Until.ENDED, timeout=timedelta(milliseconds=200)))
             yield elapsed
         raise AssertionError(
-            f"not done in {seconds} s:\n"
-            + "\n".join(self.trace(job) for job in jobs if not self.system.view(job).verdict)
+            "\n".join(
+                f"not there in {seconds} s: {explain(self.system.view(job))}\n{self.trace(job)}"
+                for job in jobs
+            )
         )
 
     def end(self, job: str, seconds: float = 90) -> JobView:
@@ -108,10 +114,11 @@ class Site:
         return asyncio.run(self.system.read_output(view, submission, 0, 1_000_000)).decode()
 
     def squeue(self, job: str) -> list[str]:
-        """The states of all Slurm jobs that carry this job's name."""
-        return self.lab.text(
+        """The ids and states of all Slurm jobs that carry this job's name, oldest first."""
+        listing = self.lab.text(
             "root", "squeue", "-h", "-t", "all", f"--name=dj-{job}", "-o", "%i %T"
-        ).splitlines()
+        )
+        return sorted(listing.splitlines(), key=lambda line: int(line.split()[0]))
 
     def trace(self, job: str) -> str:
         """The job's record, for the message of a failure."""

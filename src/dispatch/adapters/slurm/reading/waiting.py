@@ -50,6 +50,11 @@ def _held_otherwise(seen: Seen) -> bool:
 
 
 def _begin_of_somebody(seen: Seen) -> bool:
+    return seen.reason == "BeginTime" and seen.start > seen.facts.read_at.timestamp()
+
+
+def _begin_has_come(seen: Seen) -> bool:
+    # Slurm leaves the reason until it looks at the job again, as after a release of ours.
     return seen.reason == "BeginTime"
 
 
@@ -168,6 +173,7 @@ PENDING: tuple[Rule, ...] = (
         _begin_of_somebody,
         lambda _: _pending(Cause.HELD, "somebody set a begin time"),
     ),
+    Rule("its begin time has come", _begin_has_come, lambda _: _pending(None, "")),
     Rule("its reason tells", lambda s: waiting_for(s.reason) is not None, _pending_by_reason),
     Rule(
         "a reason that nobody knows",
