@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from cli.bench import JOB, Bench
 from dispatch.cli.exits import Exit
 from dispatch.model.errors import Busy, Rejected, Unavailable
 from dispatch.model.status import Cause, State
 from dispatch.model.view import Phase
-from tests.cli.conftest import JOB, Bench
 
 
 def test_a_job_is_accepted_and_opened(bench: Bench) -> None:
@@ -48,10 +48,8 @@ def test_the_same_key_gives_the_same_job(bench: Bench) -> None:
 
 
 def test_waiting_runs_the_job_to_its_end(bench: Bench) -> None:
-    bench.clock.after(3, lambda: bench.env.run_all())
-    bench.clock.after(
-        60, lambda: bench.env.finish(next(iter({one.job for one in bench.env.live()})))
-    )
+    bench.clock.after(3, bench.env.run_all)
+    bench.clock.after(60, bench.finish)
     said = bench.run("submit", "train.yaml", "--wait", "--json")
     assert said.code == Exit.OK, said
     assert [document["event"] for document in said.documents][-1] == "ended"
@@ -59,25 +57,19 @@ def test_waiting_runs_the_job_to_its_end(bench: Bench) -> None:
 
 
 def test_the_exit_code_tells_that_a_job_failed(bench: Bench) -> None:
-    bench.clock.after(3, lambda: bench.env.run_all())
-    bench.clock.after(
-        60, lambda: bench.env.finish(next(iter({one.job for one in bench.env.live()})), 3)
-    )
+    bench.clock.after(3, bench.env.run_all)
+    bench.clock.after(60, lambda: bench.finish(3))
     said = bench.run("submit", "train.yaml", "--wait")
     assert said.code == Exit.ENDED_OTHERWISE
     assert "NonZeroExit (exit code 3" in said.out.splitlines()[-1]
 
 
 def test_a_preempted_job_is_recovered_while_it_is_waited_for(bench: Bench) -> None:
-    bench.clock.after(3, lambda: bench.env.run_all())
-    bench.clock.after(
-        30, lambda: bench.env.preempt(next(iter({one.job for one in bench.env.live()})))
-    )
+    bench.clock.after(3, bench.env.run_all)
+    bench.clock.after(30, bench.preempt)
     for seconds in range(60, 400, 10):
-        bench.clock.after(seconds, lambda: bench.env.run_all())
-    bench.clock.after(
-        500, lambda: bench.env.finish(next(iter({one.job for one in bench.env.live()})))
-    )
+        bench.clock.after(seconds, bench.env.run_all)
+    bench.clock.after(500, bench.finish)
     said = bench.run("submit", bench.write("s.yaml", JOB + "recovery: spot\n"), "--wait", "--json")
     assert said.code == Exit.OK, said
     assert said.documents[-1]["job"]["submission"] == 2

@@ -34,6 +34,9 @@ COMMANDS = {
 
 ALIASES = {"cancel": "stop"}
 
+COMPLETION_VARIABLE = "_DISPATCH_COMPLETE"
+"""Set by the completion of shells; the name is click's convention."""
+
 
 class LazyGroup(click.Group):
     """Loads a command only when it is used."""
@@ -94,20 +97,33 @@ def main(args: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         _never_fail_on_letters(stream)
     try:
-        code = cli.main(args=words, prog_name="dispatch", standalone_mode=False)
+        code = _run(words)
         sys.stdout.flush()
     except BrokenPipeError:
         _let_go_of_stdout()
         return Exit.BROKEN_PIPE
-    except BaseException as error:
-        if isinstance(error, SystemExit | GeneratorExit):
-            raise
+    except click.exceptions.Exit as ended:
+        return ended.exit_code
+    except BaseException as error:  # noqa: BLE001 - here everything becomes a message and a code
         from dispatch.cli.failures import report  # noqa: PLC0415 - not at help time
 
         with suppress(BrokenPipeError):
             return report(error, as_json=as_json)
         return Exit.BROKEN_PIPE
     return int(code or 0)
+
+
+def _run(words: list[str]) -> int | None:
+    """Run a command without click's own ``main``, which would answer a broken pipe with the code of a failed job."""
+    if COMPLETION_VARIABLE in os.environ:
+        from click.shell_completion import shell_complete  # noqa: PLC0415 - only on this path
+
+        return shell_complete(
+            cli, {}, "dispatch", COMPLETION_VARIABLE, os.environ[COMPLETION_VARIABLE]
+        )
+    with cli.make_context("dispatch", words) as context:
+        code: int | None = cli.invoke(context)
+        return code
 
 
 def _never_fail_on_letters(stream: TextIO) -> None:

@@ -167,8 +167,9 @@ def one_line(view: JobView, explanation: Explanation) -> str:
 
 def explained(explanation: Explanation) -> list[str]:
     """Tell where a job stands, why, and what to do."""
-    cause = f" ({explanation.cause})" if explanation.cause else ""
-    lines = [f"{explanation.state}{cause}: {explanation.headline}"]
+    cause, headline = explanation.cause, explanation.headline
+    belongs = f" ({cause})" if cause and cause not in headline else ""
+    lines = [f"{explanation.state}{belongs}: {headline}"]
     lines += [f"  because  {why}" for why in explanation.why if why]
     lines += [f"  to do    {todo}" for todo in explanation.todo]
     return [clean(line) for line in lines]

@@ -29,6 +29,7 @@ from dispatch.model.journal import (
     Settled,
     StopAsked,
     Vanished,
+    Verb,
 )
 from dispatch.model.status import Evidence, Observation, Verdict
 
@@ -60,11 +61,15 @@ def tell_history(entries: Iterable[Entry]) -> list[Told]:
     """Tell every event of a record, in order."""
     intents: dict[str, Intent] = {}
     told: list[Told] = []
+    known: set[str] = set()
     for entry in entries:
         if isinstance(entry.event, Intended):
             intents[entry.event.intent.id] = entry.event.intent
         by = f"{entry.actor.user}@{entry.actor.host}"
-        told.append(Told(entry.at, by, tell(entry.event, intents), evidence_of(entry.event)))
+        # A verdict rests on what was observed just before; it is told once.
+        evidence = tuple(fact for fact in evidence_of(entry.event) if fact not in known)
+        known.update(evidence)
+        told.append(Told(entry.at, by, tell(entry.event, intents), evidence))
     return told
 
 
@@ -129,7 +134,7 @@ def _settled(event: Settled | Missed, intent: Intent | None) -> str:
     if isinstance(event, Missed):
         return f"a read after the last moment of {call} does not show it"
     text = f"{call} {OUTCOMES[event.outcome]}"
-    if event.ref is not None and event.outcome is Outcome.LANDED:
+    if event.ref is not None and intent is not None and intent.verb is Verb.START:
         text += f", as {event.ref}"
     return text + (f": {event.reason}" if event.reason else "")
 

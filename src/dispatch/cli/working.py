@@ -66,8 +66,9 @@ async def drive(
 ) -> dict[str, JobView]:
     """Run the engine for these jobs until each is that far, or has had ``enough``, or the time is up.
 
-    The first Ctrl-C leaves after the call at hand, a second one at once; either way the record tells the next process.
+    The first Ctrl-C leaves after the calls at hand, a second one at once; either way the record tells the next process.
     """
+    interruption = _Interruption(system, jobs)
 
     def is_enough() -> bool:
         return enough is not None and all(enough(system.view(job)) for job in jobs)
@@ -75,46 +76,63 @@ async def drive(
     def changed(view: JobView) -> None:
         if on_change is not None:
             on_change(view)
+        if interruption.wanted:
+            raise click.Abort
         if is_enough():
             raise _EnoughError
 
     if not is_enough():
         with suppress(_EnoughError):
-            await _interruptibly(system, jobs, system.driver.drive(jobs, until, changed, timeout))
+            await interruption.allow(system.driver.drive(jobs, until, changed, timeout))
     return {job: system.view(job) for job in jobs}
 
 
-async def _interruptibly(system: System, jobs: Sequence[str], work: Awaitable[object]) -> None:
-    task = asyncio.ensure_future(work)
-    leaving: list[asyncio.Task[None]] = []
+class _Interruption:
+    """Lets Ctrl-C end some work between two calls to the scheduler."""
 
-    def interrupted() -> None:
-        if leaving:
-            task.cancel()
-            return
-        leaving.append(asyncio.ensure_future(_leave(system, jobs, task)))
+    def __init__(self, system: System, jobs: Sequence[str]) -> None:
+        self._system = system
+        self._jobs = jobs
+        self._leaving: asyncio.Task[None] | None = None
 
-    loop = asyncio.get_running_loop()
-    loop.add_signal_handler(signal.SIGINT, interrupted)
-    try:
-        await task
-    except asyncio.CancelledError:
-        if leaving:
-            raise click.Abort from None
-        raise
-    finally:
-        loop.remove_signal_handler(signal.SIGINT)
-        for other in leaving:
-            other.cancel()
+    @property
+    def wanted(self) -> bool:
+        """Whether Ctrl-C was pressed."""
+        return self._leaving is not None
 
+    async def allow(self, work: Awaitable[object]) -> None:
+        """Do the work; raises ``Abort`` where it was interrupted."""
+        task = asyncio.ensure_future(work)
 
-async def _leave(system: System, jobs: Sequence[str], task: asyncio.Future[object]) -> None:
-    """Cancel once no call is under way. An intent is in the record before its call, so the record tells."""
-    if any(system.view(job).intents for job in jobs):
-        note("finishing the call that is under way; Ctrl-C again leaves at once")
-    while any(system.view(job).intents for job in jobs):  # noqa: ASYNC110 - the record is what tells, and has no event
-        await asyncio.sleep(0.05)
-    task.cancel()
+        def pressed() -> None:
+            if self._leaving is None:
+                self._leaving = asyncio.ensure_future(self._leave(task))
+            else:
+                task.cancel()
+
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGINT, pressed)
+        try:
+            await task
+        except asyncio.CancelledError:
+            if self.wanted:
+                raise click.Abort from None
+            raise
+        finally:
+            loop.remove_signal_handler(signal.SIGINT)
+            if self._leaving is not None:
+                self._leaving.cancel()
+
+    async def _leave(self, task: asyncio.Future[object]) -> None:
+        """Cancel once no call is under way. An intent is in the record before its call, so the record tells."""
+        if self._calling():
+            note("finishing the call that is under way; Ctrl-C again leaves at once")
+        while self._calling():  # noqa: ASYNC110 - the record is what tells, and it has no event
+            await asyncio.sleep(0.05)
+        task.cancel()
+
+    def _calling(self) -> bool:
+        return any(self._system.view(job).intents for job in self._jobs)
 
 
 def refuse_if_away(system: System, views: dict[str, JobView], what: str) -> None:
