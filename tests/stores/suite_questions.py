@@ -36,8 +36,10 @@ def a_job_named_like_anothers_id_or_key_is_not_taken_for_it(open_store: OpenStor
     with closing(open_store()) as store:
         job = make(store, 1, key="nightly")
         make(store, 2, name=job)
+        make(store, 4, name=job.lower())
         make(store, 3, name="nightly")
         assert [found.id for found in store.resolve(job)] == [job]
+        assert [found.id for found in store.resolve(job.lower())] == [job]
         assert [found.id for found in store.resolve("nightly")] == [job]
 
 

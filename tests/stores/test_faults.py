@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from dispatch.model.errors import CorruptRecord, Invalid, StoreError
-from dispatch.model.journal import HoldAsked
+from dispatch.model.journal import SCHEMA, HoldAsked
 from dispatch.spi.store import Query
 from dispatch.stores.sqlite import SqliteStore
 from dispatch.stores.sqlite.faults import of_sqlite, of_system
@@ -44,7 +44,7 @@ def test_a_full_database_loses_the_append_whole_and_keeps_the_rest(
     job = make(store, 1)
     store._db.raw.execute("PRAGMA max_page_count = 80")
     version, error = fill(store, job)
-    assert "full" in str(error)
+    assert "is full" in str(error)
     assert str(path) in str(error)
     assert job in str(error)
     assert error.todo
@@ -61,7 +61,7 @@ def test_a_full_disk_loses_the_append_whole_and_keeps_the_rest(small_disk: Path)
         job = make(store, 1)
         version, error = fill(store, job)
         assert version > 1
-        assert "full" in str(error)
+        assert "is full" in str(error)
         assert store.load(job)[-1].version == version
     with closing(SqliteStore.open(path, now=NOW)) as again:
         assert again.load(job)[-1].version == again.summary(job).version == version
@@ -71,7 +71,7 @@ def test_a_full_disk_loses_the_append_whole_and_keeps_the_rest(small_disk: Path)
 def test_a_disk_that_is_full_from_the_beginning_is_told(small_disk: Path) -> None:
     with pytest.raises(OSError, match="space"):
         (small_disk / "ballast").write_bytes(b"x" * 1_000_000)
-    with pytest.raises(StoreError, match="full"):
+    with pytest.raises(StoreError, match="is full"):
         SqliteStore.open(small_disk / "records.db", now=NOW)
 
 
@@ -118,7 +118,7 @@ def test_a_database_that_somebody_keeps_locked_is_told_after_a_bounded_wait(
     job = make(store, 1)
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
-        with pytest.raises(StoreError, match="locked") as caught:
+        with pytest.raises(StoreError, match=r"locked by|kept it locked") as caught:
             grow(store, job, 1, [hold(2)])
         assert "fuser" in caught.value.todo
         assert len(store.load(job)) == 1
@@ -133,13 +133,37 @@ def test_no_writer_commits_while_another_holds_the_writers_lock(
     directory = os.open(path.parent, os.O_RDONLY)
     fcntl.flock(directory, fcntl.LOCK_EX)
     for write in (lambda: grow(store, job, 1, [hold(2)]), lambda: store.reschedule(job, NOW)):
-        with pytest.raises(StoreError, match="locked"):
+        with pytest.raises(StoreError, match=r"locked by|kept it locked"):
             write()
-    with pytest.raises(StoreError, match="locked"):
+    with pytest.raises(StoreError, match=r"locked by|kept it locked"):
         SqliteStore.open(path, now=NOW, patience=0.05)
     assert len(store.load(job)) == 1
     os.close(directory)
     assert grow(store, job, 1, [hold(2)])
+
+
+def test_a_write_holds_sqlites_own_lock_from_its_first_read_on(
+    path: Path, store: SqliteStore
+) -> None:
+    with (
+        closing(sqlite3.connect(path, isolation_level=None, timeout=0)) as other,
+        store._db.write("look"),
+        pytest.raises(sqlite3.OperationalError, match="locked"),
+    ):
+        other.execute("BEGIN IMMEDIATE")
+
+
+def test_the_tables_themselves_refuse_a_second_job_of_a_key(store: SqliteStore) -> None:
+    make(store, 1, key="nightly")
+    make(store, 2)
+    with pytest.raises(sqlite3.IntegrityError, match="key"):
+        store._db.raw.execute("UPDATE jobs SET key = 'nightly'")
+
+
+def test_a_job_of_a_newer_writer_says_so_in_a_list(store: SqliteStore) -> None:
+    job = make(store, 1)
+    grow(store, job, 1, [hold(2, schema=SCHEMA + 1)])
+    assert "newer dispatch" in store.list(Query())[0].why
 
 
 def test_events_are_synced_and_hints_are_not(store: SqliteStore) -> None:
@@ -252,7 +276,7 @@ def test_a_closed_store_says_so(store: SqliteStore) -> None:
     job = make(store, 1)
     store.close()
     for use in (lambda: store.load(job), lambda: grow(store, job, 1, [hold(2)])):
-        with pytest.raises(StoreError, match="closed"):
+        with pytest.raises(StoreError, match="are closed"):
             use()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -17,7 +18,6 @@ from stores.samples import NOW, make
 if TYPE_CHECKING:
     from collections.abc import Callable
     from contextlib import AbstractContextManager
-    from pathlib import Path
 
 
 def mode(path: Path) -> int:
@@ -55,15 +55,15 @@ def test_a_symlink_is_refused_under_every_name_of_the_store(path: Path, store: S
     other = path.with_name("other.db")
     path.rename(other)
     path.symlink_to(other)
-    assert "symlink" in refusal(path)
-    assert "symlink" in refusal(path, read_only=True)
+    assert "is a symlink" in refusal(path)
+    assert "is a symlink" in refusal(path, read_only=True)
     path.unlink()
     other.rename(path)
     for suffix in SIDECARS:
         precious = path.with_name("precious")
         precious.write_text("keep")
         sidecar(path, suffix).symlink_to(precious)
-        assert "symlink" in refusal(path)
+        assert "is a symlink" in refusal(path)
         assert precious.read_text() == "keep"
         sidecar(path, suffix).unlink()
 
@@ -71,7 +71,7 @@ def test_a_symlink_is_refused_under_every_name_of_the_store(path: Path, store: S
 def test_a_symlink_to_nothing_makes_nothing(tmp_path: Path) -> None:
     path = tmp_path / "records.db"
     path.symlink_to(tmp_path / "elsewhere.db")
-    assert "symlink" in refusal(path)
+    assert "is a symlink" in refusal(path)
     assert not (tmp_path / "elsewhere.db").exists()
 
 
@@ -136,3 +136,19 @@ def test_where_one_may_not_look_or_make_anything_the_permission_is_named(
 def test_a_file_where_a_directory_should_be_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     assert "ot a directory" in refusal(tmp_path / "file" / "records.db")
+
+
+def test_new_names_are_on_the_disk_before_anything_is_acknowledged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No test cuts the power; that each directory is synced after a name was made in it can be seen."""
+    synced: list[Path] = []
+    fsync = os.fsync
+
+    def watched(descriptor: int) -> None:
+        synced.append(Path(f"/proc/self/fd/{descriptor}").readlink())
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", watched)
+    SqliteStore.open(tmp_path / "state" / "dispatch" / "records.db", now=NOW).close()
+    assert synced == [tmp_path, tmp_path / "state", tmp_path / "state" / "dispatch"]
