@@ -274,6 +274,7 @@ class SlurmShape:
             submitted=_whole(self.world.now),
             begin=record.begin if later else now + REQUEUE_DELAY,
             cleaning=self._to_clean(item) if record.stage is Stage.RUNNING else record.cleaning,
+            nodes=(),
             started=None,
             ended=None,
             cancelled_by=None,

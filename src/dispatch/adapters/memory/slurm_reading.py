@@ -51,9 +51,7 @@ def observation(world: World, item: WorldObject, ref: str) -> Observation:
         key=item.key,
         verdict=verdict_of(world, item),
         restarts=record.restarts,
-        gate=Gate.CLOSED
-        if record.begin == item.order.base and record.stage is Stage.PENDING
-        else Gate.OPEN,
+        gate=gate_of(item),
         hold=None if ended else _hold(item),
         cleaning=bool(record.cleaning),
         final=ended and (record.purged or not record.requeue),
@@ -89,8 +87,10 @@ def verdict_of(world: World, item: WorldObject) -> Verdict:
         case Stage.PENDING:
             return _pending(world, item)
         case Stage.RUNNING:
+            # A hold flag set on a running job shows in its reason, and nowhere else (07, b).
+            reason = _held_reason(record) or record.reason
             return Verdict(
-                state=State.RUNNING, evidence=_evidence(source, world.now, record, record.reason)
+                state=State.RUNNING, evidence=_evidence(source, world.now, record, reason)
             )
         case Stage.ENDED:
             return _ended(world, item, source)
@@ -145,9 +145,16 @@ def _ended(world: World, item: WorldObject, source: Source) -> Verdict:
     record = item.record
     evidence = _evidence(source, world.now, record, record.reason)
     ticket = _ticket(world, item)
-    if ticket and ticket.end and (record.fenced or record.refused or _is_missing(record)):
+    overtaken = record.fenced or record.refused or _is_missing(record) or not record.nodes
+    if ticket and ticket.end and overtaken:
         # Slurm tells of a launch of its own; the program's end is the job script's (12, E5 and E6).
         return by_exit(ticket.end, (*evidence, _ticket_evidence(world, f"ended {ticket.end}")))
+    if ticket and not record.nodes:
+        # Slurm says that it never ran, and the job script that it started: processes of it may live.
+        evidence = (*evidence, _ticket_evidence(world, "started"))
+        state = State.CANCELLED if record.state == "CANCELLED" else State.FAILED
+        detail = Detail(nodes=ticket.nodes, reason="the controller forgot its start")
+        return Verdict(state=state, cause=Cause.FORGOTTEN, detail=detail, evidence=evidence)
     if record.fenced:
         taken = (
             f"epoch {item.order.submission}.{record.restarts} or a later one has started already"

@@ -29,7 +29,7 @@ def write(world: World, what: str, steps: Callable[[], Steps[T]]) -> T:
         case None:
             return perform(steps())
         case DropReply():
-            _quietly(steps())
+            _quietly(steps)
             raise _unheard(what)
         case Delay(by=by):
             world.after(by, lambda: land(world, steps))
@@ -38,7 +38,7 @@ def write(world: World, what: str, steps: Callable[[], Steps[T]]) -> T:
             world.after(by, lambda: land(world, steps))
             return perform(steps())
         case Cut(steps=count):
-            _quietly(steps(), count)
+            _quietly(steps, count)
             raise _unheard(what)
 
 
@@ -63,13 +63,13 @@ def land(world: World, steps: Callable[[], Steps[T]]) -> None:
     if world.hung:
         world.backlog.append(lambda: land(world, steps))
     elif world.up:
-        _quietly(steps())
+        _quietly(steps)
 
 
-def _quietly(steps: Steps[T], count: int | None = None) -> None:
+def _quietly(steps: Callable[[], Steps[T]], count: int | None = None) -> None:
     """Carry out steps, all or the first few, whose refusal nobody hears."""
     try:
-        perform(steps) if count is None else _begin(steps, count)
+        perform(steps()) if count is None else _begin(steps(), count)
     except DispatchError:
         return
 
