@@ -97,7 +97,8 @@ def test_a_file_that_is_no_database_is_told_and_left_alone(tmp_path: Path, conte
     for read_only in (False, True):
         with pytest.raises(StoreError, match="no database") as caught:
             SqliteStore.open(path, now=NOW, read_only=read_only)
-        assert str(path) in caught.value.todo
+        assert str(path) in caught.value.what
+        assert "--records PATH" in caught.value.todo
     assert path.read_bytes() == content
 
 
@@ -120,7 +121,7 @@ def test_a_database_that_somebody_keeps_locked_is_told_after_a_bounded_wait(
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(StoreError, match=r"locked by|kept it locked") as caught:
             grow(store, job, 1, [hold(2)])
-        assert "fuser" in caught.value.todo
+        assert f"fuser -v {path}" in caught.value.todo
         assert len(store.load(job)) == 1
         other.execute("ROLLBACK")
     assert grow(store, job, 1, [hold(2)])

@@ -20,7 +20,7 @@ _REASONS = {
     ),
     sqlite3.SQLITE_BUSY: (
         "another process has kept it locked all the time",
-        "See who has it open with `fuser -v PATH`; a stopped or hung process of dispatch must go on or be ended.",
+        "See who has it open with `fuser -v {path}`; a stopped or hung process of dispatch must go on or be ended.",
     ),
     sqlite3.SQLITE_READONLY: (
         "it may not be written: the file, its directory or the whole file system is read-only",
@@ -78,4 +78,4 @@ def of_system(error: OSError, doing: str, path: Path) -> StoreError:
 
 def _compose(doing: str, path: Path, why: str, todo: str) -> StoreError:
     where = f"the records {path}" if doing == "open" else f"in the records {path}"
-    return StoreError(f"Cannot {doing} {where}: {why}.", todo=todo.replace("PATH", str(path), 1))
+    return StoreError(f"Cannot {doing} {where}: {why}.", todo=todo.replace("{path}", str(path)))
