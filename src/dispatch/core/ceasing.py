@@ -41,8 +41,15 @@ def nodes_wanted(view: JobView) -> tuple[str, ...] | None:
 
 
 def nodes_of(known: ObjectView) -> tuple[str, ...]:
-    """The nodes on which any execution of the object may have processes; empty where none is known."""
+    """The nodes on which any execution of the object may have processes; empty where they are not all known."""
+    if is_fenced(known) and not (known.seen and known.seen.verdict.detail.nodes):
+        return ()
     return tuple(sorted(known.ran_on))
+
+
+def is_fenced(known: ObjectView) -> bool:
+    """Whether its last launch was refused: then another one was made of it, which nobody may have seen (12, O4)."""
+    return known.seen is not None and known.seen.cause is Cause.FENCED
 
 
 def never_ran(known: ObjectView) -> bool:
@@ -56,6 +63,7 @@ def never_ran(known: ObjectView) -> bool:
         and known.seen.started is None
         and not known.ran_on
         and not known.why
+        and not is_fenced(known)
     )
 
 
