@@ -63,6 +63,14 @@ def test_ids_wrap_to_the_lowest_that_is_free() -> None:
     assert third.split(":")[0] == "3"
 
 
+def test_ids_in_use_are_passed_over() -> None:
+    bench = Bench(maxJobId=3)
+    refs = [bench.start(number) for number in (1, 2, 3)]
+    bench.stop(refs[1])
+    bench.env.purge_now(refs[1])
+    assert bench.start(4).split(":")[0] == refs[1].split(":")[0]
+
+
 def test_an_object_under_a_used_id_is_not_the_old_one() -> None:
     bench = Bench(maxJobId=1)
     old = bench.start(1)

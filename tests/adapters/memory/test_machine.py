@@ -260,6 +260,14 @@ class World(RuleBasedStateMachine):
                 assert seen.hold.instance == truth.hold_instance
 
     @invariant()
+    def the_count_of_nodes_in_use_is_right(self) -> None:
+        if hasattr(self, "bench"):
+            world = self.bench.env._world
+            counted = +world._in_use, world._running
+            world.restore()
+            assert (+world._in_use, world._running) == counted
+
+    @invariant()
     def find_shows_what_the_truth_says(self) -> None:
         if hasattr(self, "bench"):
             found = do(self.bench.backend.find(job_id())).observations

@@ -5,6 +5,7 @@ Nothing happens by itself: each call first works out what has happened since the
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -48,7 +49,8 @@ class World:
         self.boot_number = 1
         self.up = True
         self.hung = False
-        self._used: tuple[int, frozenset[str]] | None = None
+        self._running = 0
+        self._in_use: Counter[str] = Counter()
         self.backlog: list[Callable[[], None]] = []
         self.last_ids: list[tuple[datetime, int]] = [(self.now, 0)]
         self.shape: Shape = _SHAPES[settings.shape](self)
@@ -105,9 +107,19 @@ class World:
 
     def change(self, item: WorldObject, **changes: Any) -> None:
         """Write a new version of the object's record."""
-        self._used = None
+        self._count(item, -1)
         item.versions.append((self.now, replace(item.record, **changes)))
+        self._count(item, 1)
         _trim(item.versions, self.now - self.settings.save_window)
+
+    def _count(self, item: WorldObject, by: int) -> None:
+        """Keep count of what runs and of the nodes in use, so that no read needs to go through the whole queue."""
+        record = item.record
+        running = record.stage is Stage.RUNNING
+        if item.queued:
+            self._running += by if running else 0
+            for name in record.nodes if running else record.cleaning:
+                self._in_use[name] += by
 
     def visible(self, item: WorldObject) -> bool:
         """Whether a read can show it: the queue knows it, or accounting does."""
@@ -161,8 +173,11 @@ class World:
 
     def restore(self) -> None:
         """Gather the queue anew, after records went back to older versions."""
-        self._used = None
         self.queue = {item.id: item for item in self.objects if item.queued}
+        self._running = 0
+        self._in_use.clear()
+        for item in self.queue.values():
+            self._count(item, 1)
 
     def believed(self, execution: Execution) -> bool:
         """Whether the controller believes that this execution runs."""
@@ -184,27 +199,17 @@ class World:
 
     def free_nodes(self, item: WorldObject) -> list[str]:
         """List the nodes on which the controller could place the object now."""
-        taken = self._usage()[1]
         return [
             node.name
             for node in self.machines.nodes.values()
-            if node.state == "UP" and node.name not in taken and node.name not in item.order.exclude
+            if node.state == "UP"
+            and not self._in_use[node.name]
+            and node.name not in item.order.exclude
         ]
 
     def is_full(self) -> bool:
         """Whether as many objects run as may."""
-        return self.capacity is not None and self._usage()[0] >= self.capacity
-
-    def _usage(self) -> tuple[int, frozenset[str]]:
-        """Count what runs, and gather the nodes in use: worked out once for all reads between two changes."""
-        if self._used is None:
-            records = [item.record for item in self.queue.values()]
-            running = [record for record in records if record.stage is Stage.RUNNING]
-            taken = {n for record in running for n in record.nodes} | {
-                n for record in records for n in record.cleaning
-            }
-            self._used = len(running), frozenset(taken)
-        return self._used
+        return self.capacity is not None and self._running >= self.capacity
 
     def watch_silence(self, name: str) -> None:
         """Let the controller notice a silent node: first that it misses its pings, then that it is down."""
