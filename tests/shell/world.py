@@ -67,7 +67,8 @@ class World:
 
     def advance(self, *jobs: str, process: Process | None = None) -> dict[str, datetime | None]:
         """Run the engine for these jobs, now."""
-        return run((process or self.process).clusters.advance("c", list(jobs)))
+        standings = run((process or self.process).clusters.advance("c", list(jobs)))
+        return {job: standing.look_at for job, standing in standings.items()}
 
     def turn(self, job: str) -> None:
         """Run the engine for one call at the most."""

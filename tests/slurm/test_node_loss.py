@@ -30,8 +30,7 @@ RECOVERY = {
 BEAT = (
     "sh",
     "-c",
-    'echo "epoch=$DISPATCH_EPOCH on $SLURMD_NODENAME"; while :; do date +%s > ~/beat.$DISPATCH_EPOCH.$SLURMD_NODENAME; '
-    "sleep 0.2; done",
+    "while :; do date +%s > ~/beat.$DISPATCH_EPOCH.$SLURMD_NODENAME; sleep 0.2; done",
 )
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 
 from dispatch.model.errors import DispatchError
-from dispatch.shell.engine import Engine, OnStep
+from dispatch.shell.engine import Engine, OnStep, Standing
 from dispatch.shell.ledger import Ledger
 from dispatch.spi.adapter import AdapterConfig, Backend
 from dispatch.spi.registry import open_backend
@@ -127,20 +127,20 @@ class Clusters:
             )
         return self._known[alias]
 
-    async def advance(self, alias: str, jobs: list[str]) -> dict[str, datetime | None]:
-        """Advance jobs of one cluster; returns when each is due next. A cluster that is away delays them, no more."""
+    async def advance(self, alias: str, jobs: list[str]) -> dict[str, Standing]:
+        """Advance jobs of one cluster. One that is away only delays them."""
         cluster = self.named(alias)
-        now = self._ledger.clock.now()
-        if cluster.is_away(now):
-            return dict.fromkeys(jobs, cluster.away_until)
-        try:
-            engine = await cluster.engine()
-            standings = await engine.advance(jobs)
-        except DispatchError as error:
-            # Away, or refused until a person acts: either way the other clusters go on.
-            return dict.fromkeys(jobs, cluster.was_missed(error, self._ledger.clock.now()))
-        cluster.was_seen()
-        return {job: standing.look_at for job, standing in standings.items()}
+        if not cluster.is_away(self._ledger.clock.now()):
+            try:
+                engine = await cluster.engine()
+                standings = await engine.advance(jobs)
+            except DispatchError as error:
+                # Away, or refused until a person acts: either way the other clusters go on.
+                cluster.was_missed(error, self._ledger.clock.now())
+            else:
+                cluster.was_seen()
+                return standings
+        return {job: Standing(job, cluster.away_until, cluster.trouble) for job in jobs}
 
     async def close(self) -> None:
         """Close every backend."""

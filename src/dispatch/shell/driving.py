@@ -15,7 +15,7 @@ from dispatch.shell.clusters import Clusters
 from dispatch.shell.identity import token
 from dispatch.shell.ledger import Ledger
 
-CLAIM = timedelta(seconds=60)
+CLAIM = timedelta(seconds=15)
 WATCH = timedelta(milliseconds=500)
 
 
@@ -97,9 +97,9 @@ class Driver:
             if job in mine:
                 by_cluster.setdefault(self.ledger.view(job).header.cluster.alias, []).append(job)
         for alias, jobs in by_cluster.items():
-            for job, moment in (await self.clusters.advance(alias, jobs)).items():
-                due[job] = moment or self._now()
-                self.ledger.store.reschedule(job, moment)
+            for job, standing in (await self.clusters.advance(alias, jobs)).items():
+                due[job] = standing.look_at or self._now()
+                self.ledger.store.reschedule(job, standing.look_at)
 
     def _look(
         self,

@@ -34,12 +34,15 @@ OnStep = Callable[[JobView, Append | Call | Look | Rest], None]
 
 @dataclass(frozen=True)
 class Standing:
-    """Where a round has left a job: when to look again (``None``: it is done), and what it waits for."""
+    """Where a round has left a job: when to look again (``None``: it is done), and what it waits for.
+
+    ``timed`` tells that this is a time of the job's own, such as the end of a backoff, and not only the next poll.
+    """
 
     job: str
     look_at: datetime | None
     why: str = ""
-    view: JobView | None = None
+    timed: bool = False
 
 
 class Engine:
@@ -151,9 +154,9 @@ class Engine:
                     await self.writer.make(view, step, listing)
                     return Standing(view.id, self._now(), AGAIN)
                 case Look():
-                    return Standing(view.id, self._look_at(step), step.why, view)
+                    return Standing(view.id, self._look_at(step), step.why, step.at is not None)
                 case Rest():
-                    return Standing(view.id, None, "", view)
+                    return Standing(view.id, None)
 
     async def _with_nodes(self, view: JobView, listing: Listing) -> Listing:
         """Read the nodes too, where a proof of cessation is wanted."""

@@ -15,13 +15,15 @@ from datetime import datetime, timedelta
 
 from dispatch.model.errors import DispatchError
 from dispatch.shell.clusters import Clusters
+from dispatch.shell.engine import Standing
 from dispatch.shell.identity import token
 from dispatch.shell.ledger import Ledger
 from dispatch.spi.store import Heartbeat, Summary
 
 log = logging.getLogger("dispatch.supervisor")
 
-CLAIM = timedelta(seconds=60)
+CLAIM = timedelta(seconds=15)
+"""Longer than a round takes, and short: the jobs of a supervisor that was killed wait as long for the next."""
 TICK = timedelta(seconds=1)
 BEAT = timedelta(seconds=10)
 FRESH = timedelta(seconds=40)
@@ -56,6 +58,8 @@ class Supervisor:
         self.id = f"supervisor {token()}"
         self.stopping = asyncio.Event()
         self._beaten: datetime | None = None
+        self._timed: dict[str, datetime] = {}
+        """The jobs that wait for a time of their own, and until when."""
 
     def stop(self) -> None:
         """Finish the round at hand, with the calls that are under way, and return."""
@@ -80,12 +84,12 @@ class Supervisor:
             log.info("%s has stopped", self.id)
 
     async def once(self) -> None:
-        """Advance every unfinished job until its next wait is longer than a minute, as for cron."""
-        end = self._now() + ONCE
+        """Advance every unfinished job until its next wait is longer than a minute, or is for the scheduler; for cron."""
         try:
             while not self.stopping.is_set():
-                done = await self.round()
-                if done.next_due is None or done.next_due > end or self._now() > end:
+                await self.round()
+                soon = self._now() + ONCE
+                if not any(moment <= soon for moment in self._timed.values()):
                     return
                 await self._pause()
         finally:
@@ -118,9 +122,12 @@ class Supervisor:
             found = await self.clusters.advance(alias, jobs)
         except Exception:
             log.exception("cluster %s: an unforeseen fault; its jobs are looked at again", alias)
-            found = dict.fromkeys(jobs, self._now() + CLAIM)
-        for job, moment in found.items():
-            self.ledger.store.reschedule(job, moment)
+            found = {job: Standing(job, self._now() + CLAIM) for job in jobs}
+        for job, standing in found.items():
+            self.ledger.store.reschedule(job, standing.look_at)
+            self._timed.pop(job, None)
+            if standing.timed and standing.look_at is not None:
+                self._timed[job] = standing.look_at
 
     def _next_due(self) -> datetime | None:
         far = self._now() + timedelta(days=36_500)

@@ -37,6 +37,12 @@ def _started_where_slurm_says_not(s: Seen) -> bool:
     return s.never_ran and s.started is not None
 
 
+def _succeeded_where_slurm_lost_the_node(s: Seen) -> bool:
+    # A controller that forgot a completion shows the job running for minutes more, and then a lost node (12, E6).
+    lost = s.base in {"NODE_FAIL", "BOOT_FAIL"}
+    return lost and s.ended is not None and s.ended.status == 0 and not s.ended.signal
+
+
 def _unlaunched(s: Seen) -> bool:
     return s.base in {"FAILED", "CANCELLED"} and s.exit.signal in LAUNCH_SIGNALS
 
@@ -278,6 +284,11 @@ ENDED: tuple[Rule, ...] = (
         "the script started, in a run that Slurm forgot",
         _started_where_slurm_says_not,
         _start_forgotten,
+    ),
+    Rule(
+        "the script succeeded, and Slurm tells of a lost node",
+        _succeeded_where_slurm_lost_the_node,
+        _by_ticket,
     ),
     Rule("slurmd could not launch the script", _unlaunched, _launch_failed),
     Rule("a flag tells", _of_unusual_flag, _by_flag),
