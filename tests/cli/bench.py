@@ -118,6 +118,11 @@ class Bench:
         assert said.code == Exit.OK, said
         return str(said.documents[0]["job"]["id"])
 
+    def supervise(self, *words: str) -> Said:
+        """Let a supervisor look at every job once, as cron would a minute later."""
+        self.clock.advance(timedelta(minutes=1))
+        return self.run("supervise", "--once", *words)
+
     def finish(self, exit_code: int = 0) -> None:
         """Let the only job that runs end."""
         self.env.finish(self._running(), exit_code)

@@ -59,7 +59,7 @@ def test_a_stop_is_recorded_although_the_cluster_is_away(bench: Bench) -> None:
     assert "The request is recorded" in said.error["what"]
     assert bench.view(job).stop is not None
     bench.env.make_available()
-    bench.run("supervise", "--once")
+    bench.supervise()
     assert bench.view(job).verdict is not None
 
 
@@ -89,7 +89,7 @@ def test_a_hold_keeps_the_job_and_a_release_lets_it_go(bench: Bench) -> None:
 def test_a_hold_on_a_running_job_is_for_its_next_execution(bench: Bench) -> None:
     job = bench.submit()
     bench.env.run(job)
-    bench.run("supervise", "--once")
+    bench.supervise()
     assert "is running; it is held before its next execution" in bench.run("hold", "train").out
 
 

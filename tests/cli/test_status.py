@@ -36,7 +36,7 @@ def three(bench: Bench) -> Bench:
     bench.env.run(job)
     bench.env.finish(job, 3)
     bench.env.run(bench.run("status", "--json", "--name", "b").documents[0]["jobs"][0]["id"])
-    assert bench.run("supervise", "--once").code == Exit.OK
+    assert bench.supervise().code == Exit.OK
     return bench
 
 
@@ -44,7 +44,7 @@ def test_no_records_are_no_jobs_and_none_are_made(bench: Bench) -> None:
     said = bench.run("status")
     assert (said.code, said.out) == (
         Exit.OK,
-        "No job is unfinished; --all lists those that ended.\n",
+        "No unfinished job matches; --all lists those that have ended too.\n",
     )
     assert not bench.records.exists()
 

@@ -14,28 +14,32 @@ import click
 from dispatch.cli.exits import Exit
 
 COMMANDS = {
-    "submit": ("submit", "Submit jobs from files."),
-    "plan": ("plan", "Say what would be done with a job, or every reason why not."),
-    "status": ("status", "List jobs."),
-    "show": ("show", "Show one job: where it stands, why, and its history."),
-    "wait": ("wait", "Wait until jobs have ended; the exit code is theirs."),
-    "logs": ("logs", "Print what a job has written."),
-    "stop": ("stop", "End jobs, for good."),
-    "hold": ("hold", "Keep jobs from starting until their release."),
-    "release": ("release", "Lift the hold of jobs."),
-    "supervise": ("supervise", "Apply the policies of all jobs, until told to stop."),
-    "demo": (
-        "demo",
-        "Watch a job survive preemption, a lost node and a lost reply; needs no cluster.",
-    ),
-    "version": ("version", "Print the version."),
+    "submit": "Submit jobs from files.",
+    "plan": "Say what would be done with a job, or every reason why not.",
+    "status": "List jobs.",
+    "show": "Show one job: where it stands, why, and its history.",
+    "wait": "Wait until jobs have ended; the exit code is theirs.",
+    "logs": "Print what a job has written.",
+    "stop": "End jobs, for good.",
+    "hold": "Keep jobs from starting until their release.",
+    "release": "Lift the hold of jobs.",
+    "supervise": "Apply the policies of all jobs, until told to stop.",
+    "demo": "Watch a job survive preemption, a lost node and a lost reply; needs no cluster.",
+    "version": "Print the version.",
 }
-"""The commands: their module, and one line on what they do, so that ``--help`` loads none of them."""
+"""The commands, each the module of its name, with one line on what it does, so that ``--help`` loads none of them."""
 
 ALIASES = {"cancel": "stop"}
 
 COMPLETION_VARIABLE = "_DISPATCH_COMPLETE"
 """Set by the completion of shells; the name is click's convention."""
+
+
+def load(name: str) -> click.Command:
+    """Load one command of the table."""
+    module = importlib.import_module(f"dispatch.cli.commands.{name}")
+    command: click.Command = module.command
+    return command
 
 
 class LazyGroup(click.Group):
@@ -52,11 +56,7 @@ class LazyGroup(click.Group):
     ) -> click.Command | None:
         """Load a command by its name or alias."""
         name = ALIASES.get(cmd_name, cmd_name)
-        if name not in COMMANDS:
-            return None
-        module = importlib.import_module(f"dispatch.cli.commands.{COMMANDS[name][0]}")
-        command: click.Command = module.command
-        return command
+        return load(name) if name in COMMANDS else None
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -78,7 +78,7 @@ class LazyGroup(click.Group):
     ) -> None:
         """Write the list of commands from the table."""
         with formatter.section("Commands"):
-            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+            formatter.write_dl(list(COMMANDS.items()))
 
 
 @click.group(

@@ -18,8 +18,10 @@ from dispatch.shell.system import System
 
 @click.command("hold")
 @jobs_argument
-@click.option("--why", default="", help="The reason, for the record.")
-@click.option("--until", type=when, help="Release it by itself then, or after so long: 2h.")
+@click.option("--why", metavar="TEXT", default="", help="The reason, for the record.")
+@click.option(
+    "--until", metavar="WHEN", type=when, help="Release it by itself then, or after so long: 2h."
+)
 @common_options
 def command(
     common: Common, *, jobs: tuple[str, ...], why: str, until: datetime | timedelta | None

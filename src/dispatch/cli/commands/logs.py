@@ -26,7 +26,9 @@ PAUSE = timedelta(seconds=1)
 @click.option(
     "-f", "--follow", is_flag=True, help="Go on until the job has ended, over all its submissions."
 )
-@click.option("--submission", type=click.IntRange(1), help="That submission, not the newest.")
+@click.option(
+    "--submission", metavar="N", type=click.IntRange(1), help="That submission, not the newest."
+)
 @common_options
 def command(common: Common, *, job: str, follow: bool, submission: int | None) -> Exit:
     """Print what a job has written."""

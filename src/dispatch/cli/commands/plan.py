@@ -20,7 +20,7 @@ from dispatch.shell.system import System
 
 @click.command("plan")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
-@click.option("--cluster", help="Plan for this cluster, whatever the file says.")
+@click.option("--cluster", metavar="CLUSTER", help="Plan for this cluster, whatever the file says.")
 @common_options
 def command(common: Common, *, files: tuple[str, ...], cluster: str | None) -> None:
     """Say what would be done with a job and by whom, or every reason why not.

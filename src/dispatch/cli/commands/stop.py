@@ -19,7 +19,7 @@ OVER = (Phase.ENDED, Phase.JUDGED, Phase.CEASED)
 
 @click.command("stop")
 @jobs_argument
-@click.option("--why", default="", help="The reason, for the record.")
+@click.option("--why", metavar="TEXT", default="", help="The reason, for the record.")
 @click.option("--wait", is_flag=True, help="Wait until the end is certain, not only read once.")
 @common_options
 def command(common: Common, *, jobs: tuple[str, ...], why: str, wait: bool) -> Exit:

@@ -38,10 +38,17 @@ from dispatch.shell.system import System
     "--wait", is_flag=True, help="Wait until the jobs have ended, and supervise them meanwhile."
 )
 @click.option(
-    "--timeout", type=duration, help="With --wait: give up waiting after so long; the jobs go on."
+    "--timeout",
+    metavar="DURATION",
+    type=duration,
+    help="With --wait: give up waiting after so long; the jobs go on.",
 )
-@click.option("--key", help="Submitting the same key and job again gives the same job.")
-@click.option("--cluster", help="Submit to this cluster, whatever the file says.")
+@click.option(
+    "--key", metavar="KEY", help="Submitting the same key and job again gives the same job."
+)
+@click.option(
+    "--cluster", metavar="CLUSTER", help="Submit to this cluster, whatever the file says."
+)
 @click.option("--dry-run", is_flag=True, help="Only say what would be done, as `plan` does.")
 @common_options
 def command(

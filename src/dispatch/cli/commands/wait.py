@@ -23,7 +23,12 @@ from dispatch.shell.system import System
 
 @click.command("wait")
 @jobs_argument
-@click.option("--timeout", type=duration, help="Give up waiting after so long; the jobs go on.")
+@click.option(
+    "--timeout",
+    metavar="DURATION",
+    type=duration,
+    help="Give up waiting after so long; the jobs go on.",
+)
 @common_options
 def command(common: Common, *, jobs: tuple[str, ...], timeout: timedelta | None) -> Exit:
     """Wait until jobs have ended; where nobody supervises them, they are supervised from here meanwhile.
