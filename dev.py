@@ -188,7 +188,7 @@ def check(arguments: list[str]) -> int:
     if arguments:
         call(BIN / "ruff", "check", "--fix", "--quiet", ".")
         call(BIN / "ruff", "format", "--quiet", ".")
-    python = present("src", "tests", "lab", "bench", ".ci", "dev.py")
+    python = present("src", "tests", "lab", "benchmarks", ".ci", "dev.py")
     return in_stages(
         [
             ("format", [BIN / "ruff", "format", "--check", "--quiet", "--diff", "."]),
@@ -222,12 +222,12 @@ def mutate(arguments: list[str]) -> int:
 
 
 def bench(arguments: list[str]) -> int:
-    """Run the measurements in bench/ (or those named), each a script which prints its figures."""
+    """Run the measurements in benchmarks/ (or those named), each a script which prints its figures."""
     prepare()
-    scripts = sorted((ROOT / "bench").glob("*.py"))
+    scripts = sorted((ROOT / "benchmarks").glob("*.py"))
     chosen = [path for path in scripts if not arguments or path.stem in arguments]
     if not chosen:
-        raise Refusal(f"bench/ has no such script; there are: {[path.stem for path in scripts]}")
+        raise Refusal(f"benchmarks/ has no such script; there are: {[path.stem for path in scripts]}")
     return max(call(BIN / "python", path) for path in chosen)
 
 

@@ -109,7 +109,7 @@ def files(*patterns: str) -> list[Path]:
     return sorted(path for path in found if "__pycache__" not in path.parts)
 
 
-ALL = files("src/**/*.py", "tests/**/*.py", "lab/**/*.py", "bench/*.py", ".ci/*.py", "dev.py")
+ALL = files("src/**/*.py", "tests/**/*.py", "lab/**/*.py", "benchmarks/*.py", ".ci/*.py", "dev.py")
 PURE = files(
     "src/dispatch/model/**/*.py",
     "src/dispatch/core/**/*.py",

@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 
 from msgspec.structs import replace
 
-from dispatch.core.ceasing import nodes_of, nodes_wanted
+from dispatch.core.ceasing import awaited, nodes_of, nodes_wanted
 from dispatch.core.deciding import next_step
 from dispatch.model.errors import Conflict, DispatchError, NotFound, StoreError, Unavailable
 from dispatch.model.status import Listing, Observation
@@ -160,12 +160,12 @@ class Engine:
 
     async def _with_nodes(self, view: JobView, listing: Listing) -> Listing:
         """Read the nodes too, where a proof of cessation is wanted."""
-        wanted = nodes_wanted(view)
-        if wanted is None or listing.nodes is not None:
+        known = awaited(view)
+        if known is None or nodes_wanted(view) is None or listing.nodes is not None:
             return listing
-        if not isinstance(self.backend, CessationSignal) or view.current is None:
+        if not isinstance(self.backend, CessationSignal):
             return replace(listing, nodes=())
-        reports = await self.backend.nodes(nodes_of(view.current), view.current.ref)
+        reports = await self.backend.nodes(nodes_of(known), known.ref)
         return replace(listing, nodes=reports)
 
     def _look_at(self, step: Look) -> datetime:
