@@ -157,7 +157,8 @@ def _intended(view: JobView, event: Intended) -> JobView:
                 )
             return view
         case Verb.OPEN:
-            return _put(view, _move(_object(view, intent.submission), Move.OPEN_INTENDED))
+            known = _move(_object(view, intent.submission), Move.OPEN_INTENDED)
+            return _put(view, replace(known, opened_under=intent.boot))
         case Verb.STOP | Verb.HOLD | Verb.RELEASE:
             return view
         case _:

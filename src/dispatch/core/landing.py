@@ -25,9 +25,6 @@ _STRICTLY_AFTER = timedelta(milliseconds=1)
 """A call may start at its deadline still, and clocks are compared in milliseconds."""
 
 
-A_MOMENT = timedelta(milliseconds=1)
-
-
 class Shown(Enum):
     """What a read says of a write."""
 

@@ -86,7 +86,13 @@ def notice_forgetting(s: Situation) -> Step | None:
     known, seen = s.view.current, s.current_seen
     if known is None or seen is None or known.phase is not Phase.OPEN or seen.state.ended:
         return None
-    if seen.gate is not Gate.CLOSED:
+    if seen.gate is not Gate.CLOSED or _held_by_a_person_too(s, known, seen):
         return None
     forgot = Forgot(submission=known.submission, why="the controller forgot the open")
     return Append(events=(forgot,), row="forgotten")
+
+
+def _held_by_a_person_too(s: Situation, known: ObjectView, seen: Observation) -> bool:
+    """Whether a person has held what we hold: that reads as a gate beneath our hold, and only a crash can bring it back."""
+    ours = seen.hold is not None and seen.hold.instance is not None
+    return ours and s.listing.boot == known.opened_under
