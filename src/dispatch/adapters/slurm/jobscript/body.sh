@@ -15,7 +15,7 @@ case $dispatch_shared in
   '~/'* | '$HOME/'*) dispatch_shared=$HOME/${dispatch_shared#*/} ;;
 esac
 dispatch_dir=$dispatch_shared/$dispatch_job
-dispatch_step= dispatch_told= dispatch_interrupted= dispatch_ticket= dispatch_ran=
+dispatch_step= dispatch_told= dispatch_interrupted= dispatch_ticket= dispatch_ran= dispatch_signal=
 
 # The paths of what we call ourselves, before a profile, setup or env can hide them.
 dispatch_srun=$(command -v srun) dispatch_scancel=$(command -v scancel)
@@ -78,15 +78,12 @@ dispatch_take_ticket() {
 }
 
 dispatch_leave() { # STATUS: the end record, written aside so that nobody reads half of it, then the exit
-  local status=$1 signal=
+  local status=$1
   trap - EXIT
   if [ -n "$dispatch_ticket" ]; then
-    if [ -n "$dispatch_told" ] && [ "$status" -eq $((128 + $(kill -l "$dispatch_told"))) ]; then
-      signal=$dispatch_told
-    fi
     (
       umask 077
-      printf '%s\n' "status=$status" "signal=$signal" "ended=$(dispatch_now)" "attempt=$dispatch_attempt" \
+      printf '%s\n' "status=$status" "signal=$dispatch_signal" "ended=$(dispatch_now)" "attempt=$dispatch_attempt" \
         >"$dispatch_dir/.$dispatch_epoch.end.$SLURM_JOB_ID" &&
         "$dispatch_mv" -f "$dispatch_dir/.$dispatch_epoch.end.$SLURM_JOB_ID" "$dispatch_dir/$dispatch_epoch.end"
     ) || dispatch_say "cannot write $dispatch_dir/$dispatch_epoch.end"
@@ -123,7 +120,9 @@ dispatch_catch() {
 }
 
 dispatch_heed() { # a signal to end that came before the command: it is not started any more
-  [ -z "$dispatch_told" ] || dispatch_leave $((128 + $(kill -l "$dispatch_told")))
+  [ -n "$dispatch_told" ] || return 0
+  dispatch_signal=$dispatch_told
+  dispatch_leave $((128 + $(kill -l "$dispatch_told")))
 }
 
 # ---------------------------------------------------------------- the environment of the command
@@ -164,27 +163,68 @@ dispatch_export() {
 
 # ---------------------------------------------------------------- the command
 
+# What each task runs: the command, and a note of the first one that failed. srun only tells the highest status, which is
+# that of the ranks it killed because one had failed. A death by signal is noted as one only where it is known: bash says
+# so, or the signal came to this shell too; a program may exit with 143 by itself.
+dispatch_task='
+note=$1
+shift
+export RANK=$SLURM_PROCID LOCAL_RANK=$SLURM_LOCALID NODE_RANK=$SLURM_NODEID
+[ -z "$PET_NNODES" ] || export PET_NODE_RANK=$SLURM_NODEID
+for signal in HUP INT TERM USR1 USR2; do trap "told=\$told:$signal:" "$signal"; done
+# A pipe in which bash says that the command died; numbers that nobody uses, since PMI hands descriptors down too.
+exec {err}>&2 {pipe}<> <(:)
+{ (exec -- "$@" 2>&"$err" {err}>&- {pipe}>&-); } 2>&"$pipe"
+status=$?
+echo >&"$pipe"
+read -r said <&"$pipe"
+[ "$status" -ne 0 ] || exit 0
+signal=
+if [ "$status" -gt 128 ] && name=$(kill -l "$status" 2>/dev/null); then
+  case $said:$told in ?*:* | *":$name:"*) signal=$name ;; esac
+fi
+(
+  umask 077
+  set -C
+  printf "%s\n" "status=$status" "signal=$signal" "rank=$RANK" "node=$SLURMD_NODENAME" >"$note"
+) 2>/dev/null
+if [ -n "$signal" ]; then # die as the command did, so that Slurm sees it too
+  ulimit -c 0
+  trap - "$signal"
+  kill -s "$signal" $$
+fi
+exit "$status"'
+
+dispatch_first() { # the first failure of a task, instead of what srun made of all of them
+  local line
+  [ -r "$dispatch_note" ] || return 0
+  while IFS= read -r line; do
+    case $line in
+      status=[0-9]*) dispatch_status=${line#*=} ;;
+      signal=?*) dispatch_signal=${line#*=} ;;
+    esac
+  done <"$dispatch_note"
+}
+
 dispatch_run() {
   local options=(--nodes="$DISPATCH_NODES" --ntasks-per-node="$dispatch_tasks" --ntasks="$WORLD_SIZE")
   # One rank that failed leaves the others waiting for it for ever.
   options+=(--kill-on-bad-exit=1 --export=ALL)
   [ "$dispatch_launcher" != srun ] || options+=(--cpus-per-task="$dispatch_cpus")
   [ "$dispatch_launcher" != torchrun ] || dispatch_command=(torchrun "${dispatch_command[@]}")
-  # shellcheck disable=SC2016 # expanded in each task
-  "$dispatch_srun" "${options[@]}" /bin/sh -c '
-    export RANK="$SLURM_PROCID" LOCAL_RANK="$SLURM_LOCALID" NODE_RANK="$SLURM_NODEID"
-    [ -z "$PET_NNODES" ] || export PET_NODE_RANK="$SLURM_NODEID"
-    exec "$@"' dispatch-task "${dispatch_command[@]}" &
+  dispatch_note=$dispatch_dir/.$dispatch_epoch.first
+  # -p: a BASH_ENV of the site is the command's, not ours
+  "$dispatch_srun" "${options[@]}" /bin/bash -p -c "$dispatch_task" dispatch-task "$dispatch_note" "${dispatch_command[@]}" &
   dispatch_step=$!
-  local status
   while :; do
     dispatch_interrupted=
     wait "$dispatch_step"
-    status=$?
+    dispatch_status=$?
     [ -n "$dispatch_interrupted" ] || break # else it was a signal that ended the wait
   done
   dispatch_ran=yes
-  dispatch_leave "$status"
+  [ "$dispatch_status" -eq 0 ] || dispatch_first
+  dispatch_leave "$dispatch_status"
 }
 
 dispatch_catch
