@@ -211,6 +211,21 @@ def test_a_success_that_the_script_contradicts_is_none() -> None:
     )
 
 
+def test_a_success_well_before_the_loss_of_a_node_is_a_success() -> None:
+    left = tickets(start_1000000=STARTED, end_1000000=ended(0))
+    lost = row("NODE_FAIL", end=START + 300, failed_node="n2")
+    assert seen(lost, left=left).state is State.SUCCEEDED
+    # Told to end when the node was lost, the program saved its state and exited with 0.
+    lost = row("NODE_FAIL", end=START + 62, failed_node="n2")
+    assert seen(lost, left=left).cause is Cause.NODE_LOST
+
+
+def test_a_first_task_that_was_killed_in_a_step_out_of_memory_is_proof_without_accounting() -> None:
+    failed = row("FAILED", exit=Exit(code=137), derived=Exit(signal=125))
+    left = tickets(start_1000000=STARTED, end_1000000=ended(137))
+    assert seen(failed, left=left).cause is Cause.OUT_OF_MEMORY
+
+
 def test_a_timeout_stays_one_whatever_the_script_returned() -> None:
     left = tickets(start_1000000=STARTED, end_1000000=ended(0))
     assert seen(row("TIMEOUT"), left=left).cause is Cause.TIMEOUT

@@ -42,6 +42,11 @@ def test_gate_and_holds_are_told_apart(
     assert found.started is None
 
 
+def test_a_begin_time_that_has_come_is_no_hold() -> None:
+    found = seen(row("PENDING", reason="BeginTime", start=START))
+    assert (found.cause, found.hold) == (None, None)
+
+
 def test_a_hold_on_a_running_job_is_seen() -> None:
     found = seen(row("RUNNING", reason="JobHeldUser", held=True))
     assert (found.state, found.cause, found.hold) == (State.RUNNING, None, HoldSeen(by=By.OWNER))

@@ -7,6 +7,7 @@ from dispatch.adapters.slurm.reading.facts import Seen
 from dispatch.adapters.slurm.reading.hostlist import expand
 from dispatch.adapters.slurm.reading.rules import Rule, always
 from dispatch.adapters.slurm.reading.tables import (
+    CLOCK_MARGIN,
     EXIT_HINTS,
     LAUNCH_SIGNALS,
     LIMIT_MARGIN,
@@ -38,9 +39,12 @@ def _started_where_slurm_says_not(s: Seen) -> bool:
 
 
 def _succeeded_where_slurm_lost_the_node(s: Seen) -> bool:
-    # A controller that forgot a completion shows the job running for minutes more, and then a lost node (12, E6).
-    lost = s.base in {"NODE_FAIL", "BOOT_FAIL"}
-    return lost and s.ended is not None and s.ended.status == 0 and not s.ended.signal
+    # A controller that forgot a completion shows the job running for minutes more, and then a lost node (12, E6). From the
+    # loss on, Slurm ends what it finds, and a program that exits with 0 when it is told to end has not succeeded.
+    end = s.ended if s.base in {"NODE_FAIL", "BOOT_FAIL"} else None
+    return (
+        end is not None and end.status == 0 and not end.signal and 0 < end.at < s.end - CLOCK_MARGIN
+    )
 
 
 def _unlaunched(s: Seen) -> bool:

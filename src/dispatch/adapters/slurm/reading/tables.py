@@ -210,3 +210,6 @@ SIGNALS = {
 
 LIMIT_MARGIN = 60
 """Seconds by which a run may miss its time limit and still have been ended for it: Slurm checks limits this often."""
+
+CLOCK_MARGIN = 10
+"""Seconds by which a node's clock may differ from the controller's, where a time of each is compared."""
