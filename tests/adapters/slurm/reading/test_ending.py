@@ -15,15 +15,15 @@ from adapters.slurm.reading.given import (
     tickets,
 )
 from dispatch.adapters.slurm.reading.classify import classify
-from dispatch.adapters.slurm.reading.documents import Exit, StepRow
+from dispatch.adapters.slurm.reading.documents import Exit, QueueRow, StepRow
 from dispatch.model.status import By, Cause, Source, State
 
 AFTER_START = START + 30
 BATCH_FAILED_1 = (StepRow(name="batch", states=("FAILED",), exit=Exit(code=1)),)
 
 
-def ended(status: int, signal: str = "", more: str = "") -> str:
-    return f"status={status} signal={signal} ended=2060 attempt=a1{more}"
+def ended(status: int, signal: str = "", more: str = "", *, at: int = START + 40) -> str:
+    return f"status={status} signal={signal} ended={at} attempt=a1{more}"
 
 
 # --- the queue and accounting
@@ -194,6 +194,29 @@ def test_the_scripts_end_rules_where_the_controller_restarted_and_tells_another(
     assert (found.state, found.verdict.proven) == (State.SUCCEEDED, True)
 
 
+CONTRADICTED = [
+    row("FAILED", exit=Exit(code=1)),
+    row("FAILED", exit=Exit(code=119)),
+    row("CANCELLED", nodes=""),
+    row("NODE_FAIL", failed_node="n2"),
+]
+
+
+@pytest.mark.parametrize("told_of", CONTRADICTED, ids=["refused", "fenced", "cancelled", "lost"])
+@pytest.mark.parametrize("status", [0, 143])
+def test_what_a_program_returns_while_slurm_kills_it_is_not_its_own_end(
+    told_of: QueueRow, status: int
+) -> None:
+    fenced = {"fenced_1000000": "attempt=a1 jobid=7 node=n9 seen=1000000.start at=2050"}
+    more = fenced if told_of.exit.code == 119 else {}
+    left = tickets(start_1000000=STARTED, end_1000000=ended(status, at=told_of.end), **more)
+    found = seen(told_of, left=left, boot=AFTER_START)
+    assert found.state in {State.FAILED, State.CANCELLED}
+    assert found.cause in {Cause.UNKNOWN, Cause.FENCED, Cause.FORGOTTEN, Cause.NODE_LOST}
+    left = tickets(start_1000000=STARTED, end_1000000=ended(0), **more)
+    assert seen(told_of, left=left, boot=AFTER_START).state is State.SUCCEEDED
+
+
 def test_another_end_of_the_script_under_one_boot_is_a_conflict_and_stays_unknown() -> None:
     left = tickets(start_1000000=STARTED, end_1000000=ended(0))
     found = seen(row("FAILED", exit=Exit(code=1)), left=left)
@@ -216,7 +239,7 @@ def test_a_success_well_before_the_loss_of_a_node_is_a_success() -> None:
     lost = row("NODE_FAIL", end=START + 300, failed_node="n2")
     assert seen(lost, left=left).state is State.SUCCEEDED
     # Told to end when the node was lost, the program saved its state and exited with 0.
-    lost = row("NODE_FAIL", end=START + 62, failed_node="n2")
+    lost = row("NODE_FAIL", end=START + 42, failed_node="n2")
     assert seen(lost, left=left).cause is Cause.NODE_LOST
 
 

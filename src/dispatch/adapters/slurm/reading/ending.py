@@ -7,7 +7,6 @@ from dispatch.adapters.slurm.reading.facts import Seen
 from dispatch.adapters.slurm.reading.hostlist import expand
 from dispatch.adapters.slurm.reading.rules import Rule, always
 from dispatch.adapters.slurm.reading.tables import (
-    CLOCK_MARGIN,
     EXIT_HINTS,
     LAUNCH_SIGNALS,
     LIMIT_MARGIN,
@@ -27,11 +26,11 @@ _KILLED_EXIT = 128 + 9
 
 
 def _refused_after_an_end(s: Seen) -> bool:
-    return s.fenced is not None and s.ended is not None
+    return s.fenced is not None and s.own_end is not None
 
 
 def _ran_where_slurm_says_not(s: Seen) -> bool:
-    return s.never_ran and s.ended is not None
+    return s.never_ran and s.own_end is not None
 
 
 def _started_where_slurm_says_not(s: Seen) -> bool:
@@ -41,10 +40,8 @@ def _started_where_slurm_says_not(s: Seen) -> bool:
 def _succeeded_where_slurm_lost_the_node(s: Seen) -> bool:
     # A controller that forgot a completion shows the job running for minutes more, and then a lost node (12, E6). From the
     # loss on, Slurm ends what it finds, and a program that exits with 0 when it is told to end has not succeeded.
-    end = s.ended if s.base in {"NODE_FAIL", "BOOT_FAIL"} else None
-    return (
-        end is not None and end.status == 0 and not end.signal and 0 < end.at < s.end - CLOCK_MARGIN
-    )
+    end = s.own_end if s.base in {"NODE_FAIL", "BOOT_FAIL"} else None
+    return end is not None and end.status == 0 and not end.signal
 
 
 def _unlaunched(s: Seen) -> bool:
@@ -127,7 +124,7 @@ def _exit_told_by_batch(s: Seen) -> bool:
 def _overtaken(s: Seen) -> bool:
     # The controller restarted during the run and tells of another end than the script wrote: it is a launch of its own
     # that the controller tells of (12, E5), and the program's end is the script's.
-    return s.base == "FAILED" and s.ended is not None and 0 < s.start < s.facts.boot
+    return s.base == "FAILED" and s.own_end is not None and 0 < s.start < s.facts.boot
 
 
 # --- verdicts

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from dispatch.adapters.slurm.reading.documents import AccountingRow, Exit, QueueRow, StepRow
 from dispatch.adapters.slurm.reading.key import Ref
-from dispatch.adapters.slurm.reading.tables import BY_NAME, Code, Kind
+from dispatch.adapters.slurm.reading.tables import BY_NAME, CLOCK_MARGIN, Code, Kind
 from dispatch.adapters.slurm.reading.tickets import NO_TICKETS, Ended, Fenced, Started, Tickets
 from dispatch.model.base import Instant, Value
 from dispatch.model.epoch import SCALE, Epoch
@@ -101,6 +101,16 @@ class Seen(Value):
     def ended(self) -> Ended | None:
         """The end ticket of this execution."""
         return self.facts.tickets.end_of(self.epoch, self.facts.ref.attempt)
+
+    @property
+    def own_end(self) -> Ended | None:
+        """The end ticket of this execution, where it is older than the end that Slurm tells of.
+
+        When Slurm tells of an end that contradicts the script's, it is killing what it finds of the run, on any of its
+        nodes; what a program returns then is none of its own (12, E5).
+        """
+        end = self.ended
+        return end if end is not None and 0 < end.at < self.end - CLOCK_MARGIN else None
 
     @property
     def fenced(self) -> Fenced | None:
