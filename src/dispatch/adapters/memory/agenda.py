@@ -32,6 +32,3 @@ class Agenda:
             return None
         at, _, action = heapq.heappop(self._entries)
         return at, action
-
-    def __len__(self) -> int:
-        return len(self._entries)
