@@ -62,14 +62,23 @@ class LocalTransport:
     async def _start(self, argv: list[str]) -> _Conversation:
         loop = asyncio.get_running_loop()
         environment = clean_environment(os.environ)
-        try:
-            # A session of its own: a signal to our terminal's group must not cut a write in two.
-            _, talk = await loop.subprocess_exec(
+        # A session of its own: a signal to our terminal's group must not cut a write in two.
+        making = asyncio.ensure_future(
+            loop.subprocess_exec(
                 lambda: _Conversation(self._max_output),
                 *argv,
                 env=environment,
                 start_new_session=True,
             )
+        )
+        try:
+            # Shielded: asyncio, cancelled while it connects the pipes, may wait for ever and kills only the first process.
+            _, talk = await asyncio.shield(making)
+        except asyncio.CancelledError:
+            with contextlib.suppress(OSError, ValueError):
+                _, talk = await making
+                await talk.finish()
+            raise
         except (OSError, ValueError) as error:
             raise Unavailable(
                 f"Cannot start {argv[0]!r} on this host: {error}.",

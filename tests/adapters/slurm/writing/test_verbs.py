@@ -49,8 +49,9 @@ def writer() -> Writer:
 
 
 def start(**job: Any) -> Ref:
+    job.setdefault("command", ("true",))
     order = StartOrder(
-        id=ULID, job=Job(**({"command": ("true",)} | job)), spec_hash="ab" * 32, store="S" * 26, submission=1, attempt="tok", base=BASE,
+        id=ULID, job=Job(**job), spec_hash="ab" * 32, store="S" * 26, submission=1, attempt="tok", base=BASE,
         exclude=("n7", "n8"),
     )  # fmt: skip
     return asyncio.run(writer().start(order, SOON))
