@@ -227,7 +227,9 @@ def bench(arguments: list[str]) -> int:
     scripts = sorted((ROOT / "benchmarks").glob("*.py"))
     chosen = [path for path in scripts if not arguments or path.stem in arguments]
     if not chosen:
-        raise Refusal(f"benchmarks/ has no such script; there are: {[path.stem for path in scripts]}")
+        raise Refusal(
+            f"benchmarks/ has no such script; there are: {[path.stem for path in scripts]}"
+        )
     return max(call(BIN / "python", path) for path in chosen)
 
 

@@ -11,8 +11,8 @@ from dispatch.core.explaining import explain
 from dispatch.model.journal import Ceased, Decided, Proof
 from dispatch.model.status import Cause, State
 from dispatch.model.view import JobView
-from tests.slurm.conftest import NewLab
-from tests.slurm.site import Site
+from slurm.conftest import NewLab
+from slurm.site import Site
 
 pytestmark = pytest.mark.slurm
 

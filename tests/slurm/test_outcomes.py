@@ -12,7 +12,7 @@ from dispatch.model.answers import Action
 from dispatch.model.journal import Decided
 from dispatch.model.status import By, Cause, Source, State, Verdict
 from lab import Lab, why_no_cgroups
-from tests.slurm.site import Site
+from slurm.site import Site
 
 pytestmark = pytest.mark.slurm
 
@@ -35,7 +35,7 @@ class Case:
     command: tuple[str, ...]
     state: State
     cause: Cause | None
-    fields: dict[str, Any] = field(default_factory=dict)
+    fields: dict[str, Any] = field(default_factory=dict[str, Any])
     cancelled_by: str = ""
     exit_code: int | None = None
     signal: str | None = None

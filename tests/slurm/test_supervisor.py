@@ -163,11 +163,10 @@ def test_once_is_enough_for_cron(shell: Shell) -> None:
     shell.run("submit", shell.job("quick", "true"))
     for _ in range(20):
         shell.run("supervise", "--once")
-        (job,) = shell.jobs()
-        if job["finished"]:
+        if shell.jobs()[0]["finished"]:
             break
         time.sleep(0.5)
-    assert job["state"] == "Succeeded"
+    assert shell.jobs()[0]["state"] == "Succeeded"
 
 
 def test_a_job_is_stopped_held_and_released_by_its_name(shell: Shell) -> None:
@@ -205,9 +204,10 @@ def test_a_hundred_keys_at_once_from_two_processes_are_a_hundred_jobs(
 ) -> None:
     files = [shell.job(f"h{number}", "true", key=f"key-{number}") for number in range(100)]
     with ThreadPoolExecutor(2) as both:
-        submitted = list(
-            both.map(lambda _: shell.run("submit", "--json", *files, timeout=240), range(2))
-        )
+        running = [
+            both.submit(shell.run, "submit", "--json", *files, timeout=240) for _ in range(2)
+        ]
+        submitted = [one.result() for one in running]
     jobs = shell.jobs()
     assert len(jobs) == 100
     assert len({job["key"] for job in jobs}) == 100

@@ -78,13 +78,14 @@ class Cluster:
 
     def was_missed(self, error: DispatchError, now: datetime) -> datetime:
         """Note that it could not be reached; returns when it is tried again. Nothing is concluded about any job."""
-        wait = min(SHORTEST_ABSENCE * 2**self._absences, LONGEST_ABSENCE)
+        wait: timedelta = min(SHORTEST_ABSENCE * 2**self._absences, LONGEST_ABSENCE)
         self._absences = min(self._absences + 1, 10)
         self.away_since = self.away_since or now
-        self.away_until = now + wait
+        until = now + wait
+        self.away_until = until
         self.trouble = str(error)
         log.warning("cluster %s is away, tried again in %s: %s", self.alias, wait, error)
-        return self.away_until
+        return until
 
     async def close(self) -> None:
         """Close the backend."""

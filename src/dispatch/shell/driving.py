@@ -89,7 +89,9 @@ class Driver:
         now = self._now()
         ready = [job for job in waiting if due[job] <= now]
         mine = (
-            self.ledger.store.claim(ready, self.owner, now + CLAIM, now) if ready else frozenset()
+            self.ledger.store.claim(ready, self.owner, now + CLAIM, now)
+            if ready
+            else frozenset[str]()
         )
         due.update({job: now + WATCH for job in ready if job not in mine})
         by_cluster: dict[str, list[str]] = {}

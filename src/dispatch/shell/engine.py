@@ -63,9 +63,7 @@ class Engine:
         self.writer = Writer(ledger, backend, asyncio.Semaphore(concurrency))
         self.on_step = on_step
 
-    async def advance(
-        self, jobs: Sequence[str], *, turns: int = MOST_TURNS
-    ) -> dict[str, Standing]:
+    async def advance(self, jobs: Sequence[str], *, turns: int = MOST_TURNS) -> dict[str, Standing]:
         """Advance each job as far as it goes now, by at most so many calls each.
 
         Raises ``Unavailable`` where the cluster cannot be read.

@@ -104,7 +104,7 @@ class Supervisor:
         mine = (
             self.ledger.store.claim([job.id for job in due], self.id, now + CLAIM, now)
             if due
-            else frozenset()
+            else frozenset[str]()
         )
         by_cluster: dict[str, list[Summary]] = {}
         for job in due:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import signal
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 from types import TracebackType
@@ -151,7 +151,7 @@ class System:
         return await backend.read_output(place, offset, limit)
 
     @contextlib.asynccontextmanager
-    async def _clusters(self) -> AsyncIterator[None]:
+    async def _clusters(self) -> AsyncGenerator[None]:
         """Close the clusters before the loop ends that they were opened in."""
         try:
             yield
