@@ -5,20 +5,27 @@ from __future__ import annotations
 import ipaddress
 import itertools
 import os
+import re
+import shutil
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import hypothesis
 import pytest
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Generator
 
 # Slurm's tests build a whole cluster first, in minutes; every other test is a matter of moments.
 SLURM_TIMEOUT = 1800
 
 # What of dispatch's environment speaks to the tests themselves, and stays.
 OF_THE_TESTS = ("DISPATCH_REQUIRE_", "DISPATCH_FAILURES", "DISPATCH_LAB_")
+
+# What a failed test leaves in its directory and is worth a look later: records, logs and configurations.
+WORTH_KEEPING = ("*.db*", "*.log", "*.toml", "*.json", "*.yaml")
+MOST_KEPT_BYTES = 20_000_000
 
 numbers = itertools.count()
 
@@ -75,6 +82,32 @@ def is_local(host: object) -> bool:
         return ipaddress.ip_address(name).is_loopback
     except ValueError:
         return False
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Keep the records and logs of a failed test, and name its seed."""
+    report = yield
+    place = getattr(item, "funcargs", {}).get("tmp_path")
+    if report.failed and place is not None:
+        kept = keep(place, Path(os.environ.get("DISPATCH_FAILURES") or "failures"), item.nodeid)
+        report.sections.append(("kept", f"seed {item.config.getoption('--seed') or 0}; {kept}"))
+    return report
+
+
+def keep(place: Path, failures: Path, name: str) -> str:
+    """Copy what is worth keeping of a test's directory, within a bound; say where it is."""
+    target, size, count = failures.absolute() / re.sub(r"[^\w.-]+", "_", name)[:200], 0, 0
+    for file in sorted({found for pattern in WORTH_KEEPING for found in place.rglob(pattern)}):
+        if not file.is_file() or size + file.stat().st_size > MOST_KEPT_BYTES:
+            continue
+        copy = target / file.relative_to(place)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(file, copy)
+        size, count = size + copy.stat().st_size, count + 1
+    return f"{count} files are in {target}" if count else "it left no records or logs"
 
 
 @pytest.fixture
