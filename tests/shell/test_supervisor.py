@@ -103,6 +103,33 @@ def test_it_says_that_it_is_at_work_and_that_it_has_stopped(world: World) -> Non
     assert world.store.heartbeats(since) == ()
 
 
+def test_it_tells_which_clusters_it_cannot_reach(world: World) -> None:
+    world.submit()
+    one = supervisor(world)
+    world.env.make_unavailable()
+    run(one.round())
+    run(one.round())
+    (beat,) = world.store.heartbeats(world.clock.now() - FRESH)
+    assert "c is away since" in beat.clusters[0]
+    world.env.make_available()
+    world.clock.advance(timedelta(seconds=30))
+    run(one.round())
+    run(one.round())
+    (beat,) = world.store.heartbeats(world.clock.now() - FRESH)
+    assert beat.clusters == ()
+
+
+def test_jobs_that_are_due_soon_are_read_with_those_that_are_due_now(world: World) -> None:
+    jobs = [world.submit() for _ in range(3)]
+    one = supervisor(world)
+    one.gather = timedelta(seconds=5)
+    run(one.round())
+    world.store.reschedule(jobs[0], world.clock.now())
+    world.store.reschedule(jobs[1], world.clock.now() + timedelta(seconds=4))
+    world.store.reschedule(jobs[2], world.clock.now() + timedelta(seconds=6))
+    assert run(one.round()).looked_at == 2
+
+
 def test_once_waits_for_times_of_a_jobs_own_but_not_for_the_queue(
     worlds: Callable[..., World],
 ) -> None:

@@ -143,6 +143,14 @@ class Clusters:
                 return standings
         return {job: Standing(job, cluster.away_until, cluster.trouble) for job in jobs}
 
+    def troubles(self) -> tuple[str, ...]:
+        """Tell of each cluster that is away: since when, and what it or its host said."""
+        away = (cluster for _, cluster in sorted(self._known.items()) if cluster.away_since)
+        return tuple(
+            f"{cluster.alias} is away since {cluster.away_since:%Y-%m-%dT%H:%M:%SZ}: {cluster.trouble}"
+            for cluster in away
+        )
+
     async def close(self) -> None:
         """Close every backend."""
         for cluster in self._known.values():

@@ -49,15 +49,19 @@ class Supervisor:
         ledger: Ledger,
         clusters: Clusters,
         version: str,
+        *,
+        gather: timedelta = timedelta(0),
         on_round: Callable[[Round], None] | None = None,
     ) -> None:
         self.ledger = ledger
         self.clusters = clusters
         self.version = version
+        self.gather = gather
         self.on_round = on_round
         self.id = f"supervisor {token()}"
         self.stopping = asyncio.Event()
         self._beaten: datetime | None = None
+        self._told: tuple[str, ...] = ()
         self._timed: dict[str, datetime] = {}
         """The jobs that wait for a time of their own, and until when."""
 
@@ -99,10 +103,11 @@ class Supervisor:
     async def round(self) -> Round:
         """Look at every job whose time has come and that nobody else has claimed."""
         self._beat()
-        now = self._now()
-        due = self.ledger.store.due(now, MOST_AT_ONCE)
+        now, store = self._now(), self.ledger.store
+        # What is due soon is read together with what is due now: one listing for all, rather than one each.
+        due = store.due(now + self.gather, MOST_AT_ONCE) if store.due(now, 1) else ()
         mine = (
-            self.ledger.store.claim([job.id for job in due], self.id, now + CLAIM, now)
+            store.claim([job.id for job in due], self.id, now + CLAIM, now)
             if due
             else frozenset[str]()
         )
@@ -134,15 +139,20 @@ class Supervisor:
         return next((job.due for job in self.ledger.store.due(far, 1)), None)
 
     def _beat(self) -> None:
-        now = self._now()
-        if self._beaten is None or now - self._beaten >= BEAT:
+        now, troubles = self._now(), self.clusters.troubles()
+        if self._beaten is None or now - self._beaten >= BEAT or troubles != self._told:
             actor = self.ledger.actor
             self.ledger.store.beat(
                 Heartbeat(
-                    id=self.id, host=actor.host, pid=os.getpid(), version=self.version, seen=now
+                    id=self.id,
+                    host=actor.host,
+                    pid=os.getpid(),
+                    version=self.version,
+                    seen=now,
+                    clusters=troubles,
                 )
             )
-            self._beaten = now
+            self._beaten, self._told = now, troubles
 
     async def _pause(self) -> None:
         """Wait for the next tick, or for the stop."""

@@ -126,7 +126,10 @@ class System:
         self, version: str, *, once: bool = False, on_round: Callable[[Round], None] | None = None
     ) -> None:
         """Supervise every unfinished job until SIGTERM or SIGINT, or for one round of at most a minute a job."""
-        supervisor = Supervisor(self.ledger, self.clusters, version, on_round)
+        gather = self.config.supervisor.poll / 2
+        supervisor = Supervisor(
+            self.ledger, self.clusters, version, gather=gather, on_round=on_round
+        )
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, supervisor.stop)

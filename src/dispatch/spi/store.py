@@ -60,6 +60,7 @@ class Heartbeat(Value):
     version: str
     seen: Instant
     clusters: tuple[str, ...] = ()
+    """One line on each cluster that it cannot reach: what is known of its jobs is as old as that."""
 
 
 class Store(Protocol):
