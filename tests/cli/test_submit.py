@@ -127,6 +127,12 @@ def test_a_refused_plan_tells_every_reason(bench: Bench) -> None:
     assert len(both.error["reasons"]) == 4
 
 
+def test_nothing_is_submitted_where_one_plan_is_refused(bench: Bench) -> None:
+    refused = bench.write("b.yaml", JOB + "matrix: {lr: [1]}\n")
+    assert bench.run("submit", "train.yaml", refused).code == Exit.REFUSED
+    assert bench.run("status", "--all", "--json").documents[0]["jobs"] == []
+
+
 def test_a_dry_run_submits_nothing(bench: Bench) -> None:
     text = JOB + "recovery: spot\n"
     dry = bench.run("submit", bench.write("b.yaml", text), "--dry-run", "--json")

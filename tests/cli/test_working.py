@@ -52,13 +52,15 @@ def starting(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> Callable[[int], N
 
 def test_ctrl_c_finishes_the_call_at_hand(bench: Bench, starting: Callable[[int], None]) -> None:
     starting(1)
+    before = bench.clock.now()
     said = bench.run("submit", "train.yaml", "--wait")
     assert said.code == Exit.INTERRUPTED
     assert "finishing the call that is under way" in said.err
     view = bench.view(said.out.split()[1])
     assert view.intents == ()
     assert view.current is not None
-    assert view.current.phase is not Phase.ENDED
+    assert view.current.phase is Phase.OPEN
+    assert bench.clock.now() == before, "it went on to wait for the next look"
 
 
 def test_a_second_ctrl_c_leaves_at_once_and_the_record_knows_of_the_call(
