@@ -90,11 +90,12 @@ def on(
 async def until(
     backend: SlurmBackend, ref: str, condition: Callable[[Observation], bool]
 ) -> Observation:
+    seen = await backend.inspect(ref)
     for _ in range(300):
-        seen = await backend.inspect(ref)
         if condition(seen):
             return seen
         await asyncio.sleep(0.1)
+        seen = await backend.inspect(ref)
     raise AssertionError(f"waited in vain; last seen: {seen.verdict}")
 
 
@@ -262,9 +263,10 @@ def test_the_command_gets_a_signal_once(lab: Lab, command: str, name: str) -> No
         await backend.open(ref, meta())
         place = OutputPlace(id=order.id, job=order.job, submission=1, restarts=0)
         await until(backend, ref, lambda seen: seen.state is State.RUNNING)
-        while not lab.path(f"/home/alice/dispatch-{order.id}-1.out").exists():
-            await asyncio.sleep(0.1)
-        while b"up" not in await backend.read_output(place, 0, 99):
+        output = lab.path(f"/home/alice/dispatch-{order.id}-1.out")
+        for _ in range(100):
+            if output.exists() and "up" in output.read_text():
+                break
             await asyncio.sleep(0.1)
         lab.text("alice", *command.split(), str(Ref.parse(ref).number))
         await ended(backend, ref)
@@ -273,10 +275,16 @@ def test_the_command_gets_a_signal_once(lab: Lab, command: str, name: str) -> No
     assert [line for line in on(lab, act).splitlines() if line == name.encode()] == [name.encode()]
 
 
-def test_a_missing_working_directory_is_a_failed_launch(lab: Lab) -> None:
+def test_a_missing_working_directory_is_refused_or_a_failed_launch_and_never_made(lab: Lab) -> None:
     async def act(backend: SlurmBackend) -> None:
-        seen, _ = await to_its_end(backend, order_of(workdir="/home/alice/gone", output="x/y"))
-        assert (seen.state, seen.cause) == (State.FAILED, Cause.LAUNCH_FAILED)
+        with pytest.raises(Rejected, match="working directory"):
+            await backend.start(order_of(workdir="/home/alice/gone", output="x/y"), meta())
+        order = order_of(
+            command=("touch", "ran"), workdir="/home/alice/gone", output="/home/alice/out"
+        )
+        seen, output = await to_its_end(backend, order)
+        assert seen.state is State.FAILED
+        assert b"launch failed: the working directory /home/alice/gone cannot be entered" in output
 
     on(lab, act)
     assert not lab.path("/home/alice/gone").exists()
@@ -336,7 +344,7 @@ def test_an_object_that_a_plugin_ungates_is_stopped_and_refused(new_lab: NewLab)
 
     async def act(backend: SlurmBackend) -> None:
         order = order_of(command=("touch", "ran"))
-        with pytest.raises(Rejected, match="a plugin of this cluster changed .*begin time"):
+        with pytest.raises(Rejected, match=r"a plugin of this cluster changed .*begin time"):
             await backend.start(order, meta())
         (seen,) = (await backend.find(order.id)).observations
         assert seen.state.ended

@@ -325,6 +325,12 @@ def test_setup_lines_shape_the_commands_environment(node: Node) -> None:
     assert (node.home / "got").read_text() == f"x y {node.home}/sub\n"
 
 
+def test_a_missing_working_directory_fails_the_launch(node: Node) -> None:
+    done = node.run(command=("touch", "ran"), workdir="~/gone")
+    assert done.returncode == 118
+    assert b"gone cannot be entered on n1" in done.stderr
+
+
 def test_a_setup_line_that_fails_is_named_with_its_status(node: Node) -> None:
     done = node.run(command=("touch", "ran"), setup=("true", "(exit 7)", "touch ran"))
     assert done.returncode == 118

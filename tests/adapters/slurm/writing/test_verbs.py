@@ -140,7 +140,8 @@ def test_an_object_that_a_plugin_changed_is_stopped_and_refused(
     slurm.plugin(change)
     with pytest.raises(Rejected, match=named):
         start()
-    assert slurm.writes[1:] == ["scancel 77"]
+    requeue = ["scontrol update JobId=77 Requeue=0"] if named == "Requeue" else []
+    assert slurm.writes[1:] == [*requeue, "scancel 77"]
 
 
 @pytest.mark.parametrize(
@@ -196,10 +197,16 @@ def test_the_directory_of_the_output_is_made(slurm: FakeSlurm) -> None:
     assert (slurm.home / "logs" / ULID).is_dir()
 
 
-def test_a_missing_working_directory_is_left_to_slurm(slurm: FakeSlurm) -> None:
-    start(workdir="~/gone", output="logs/x")
+def test_a_missing_working_directory_is_refused_and_not_made(slurm: FakeSlurm) -> None:
+    with pytest.raises(Rejected, match="working directory does not exist"):
+        start(workdir="~/gone", output="logs/x")
+    assert slurm.writes == []
     assert not (slurm.home / "gone").exists()
-    assert f"--chdir={slurm.home}/gone" in slurm.writes[0]
+
+
+def test_a_working_directory_of_the_nodes_alone_is_let_pass(slurm: FakeSlurm) -> None:
+    start(workdir="/gone", output="~/logs/x")
+    assert "--chdir=/gone" in slurm.writes[0]
 
 
 def test_an_output_whose_directory_cannot_be_made_is_refused(slurm: FakeSlurm) -> None:
@@ -218,6 +225,7 @@ def test_a_call_that_begins_after_its_deadline_does_nothing(slurm: FakeSlurm) ->
 
 
 def test_values_never_reach_the_shell(slurm: FakeSlurm) -> None:
+    (slurm.home / "$(touch pwned)`touch pwned`'\"").mkdir()
     start(workdir="~/$(touch pwned)`touch pwned`'\"", command=("$(touch pwned)",))
     assert not list(slurm.home.rglob("pwned"))
 

@@ -15,6 +15,12 @@ case $dispatch_shared in
   '~/'* | '$HOME/'*) dispatch_shared=$HOME/${dispatch_shared#*/} ;;
 esac
 dispatch_dir=$dispatch_shared/$dispatch_job
+case $dispatch_workdir in
+  '~') dispatch_workdir=$HOME ;;
+  '~/'*) dispatch_workdir=$HOME/${dispatch_workdir#*/} ;;
+  /*) ;;
+  *) dispatch_workdir=$HOME/$dispatch_workdir ;;
+esac
 dispatch_step= dispatch_told= dispatch_interrupted= dispatch_ticket= dispatch_ran= dispatch_signal=
 
 # The paths of what we call ourselves, before a profile, setup or env can hide them.
@@ -230,6 +236,9 @@ dispatch_run() {
 dispatch_catch
 dispatch_take_ticket
 trap 'dispatch_unasked $?' EXIT
+# Slurm itself would run a job whose directory is missing in /tmp.
+cd -- "$dispatch_workdir" ||
+  dispatch_refuse "the working directory $dispatch_workdir cannot be entered on ${SLURMD_NODENAME:-this node}"
 [ -n "$dispatch_srun" ] || dispatch_refuse "srun is not on the PATH of ${SLURMD_NODENAME:-this node}"
 
 # As a login has it, so that `module` works; a person's own profile is not read: what a job needs stands in setup.

@@ -32,7 +32,8 @@ def output_path(job: Job, *, ulid: str, submission: int) -> str:
         raise _invalid("a backslash", "a path without backslashes")
     if "\n" in template:
         raise _invalid("a line break", "a path in one line")
-    return join(job.workdir or "~", _PLACEHOLDER.sub(value_of, template))
+    path = _PLACEHOLDER.sub(value_of, template)
+    return path if path.startswith("~/") else join(job.workdir or "~", path)
 
 
 def slurm_pattern(path: str) -> str:

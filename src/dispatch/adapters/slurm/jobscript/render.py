@@ -40,6 +40,7 @@ def render_job_script(order: StartOrder, shared: str) -> str:
         _constant("store", order.store),
         _constant("base", str(order.base)),
         _constant("shared", shared),
+        _constant("workdir", job.workdir or "~"),
         _constant("launcher", job.launcher.value),
         _constant("nodes", str(job.nodes)),
         _constant("tasks", str(job.tasks_per_node if job.launcher is Launcher.SRUN else 1)),

@@ -41,7 +41,7 @@ class Answer(Value):
         return last is not None and last.rc is None and last.name not in _MARKS
 
 
-_MARKS = ("expired", "foreign")
+_MARKS = ("expired", "foreign", "workdir")
 """Sections that say something by their name alone."""
 
 

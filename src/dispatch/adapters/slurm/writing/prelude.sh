@@ -52,4 +52,4 @@ field() { # NAME: the value of a field without spaces
   printf '%s\n' "$job" | sed -n "s/^ *\(.* \)\{0,1\}$1=\([^ ]*\).*\$/\2/p" | sed -n 1p
 }
 
-comment() { printf '%s\n' "$job" | sed -n 's/^ *Comment=//p' | sed -n 1p; }
+comment() { printf '%s\n' "$job" | sed -n 's/^ *Comment=\(.*[^ ]\) *$/\1/p' | sed -n 1p; }

@@ -12,8 +12,15 @@ at_home() { # PATH: as an absolute one
 }
 workdir=$(at_home "$workdir")
 output=$(at_home "$output")
-# A working directory that is missing is not made: Slurm then fails the launch, and says so (signal 53).
-[ ! -d "$workdir" ] || run directory mkdir -p -- "${output%/*}" || exit 0
+# slurmd makes the directory of the output, and with it a working directory that was only misspelt.
+if [ ! -d "$workdir" ]; then
+  case $output in "$workdir"/*)
+    section "workdir"
+    exit 0
+    ;;
+  esac
+fi
+run directory mkdir -p -- "${output%/*}" || exit 0
 pattern=$(printf '%s\n' "$output" | sed 's/%/%%/g')
 
 section sbatch
@@ -29,5 +36,6 @@ id=$(printf '%s\n' "$answer" |
 [ -n "$id" ] && show back || exit 0
 if [ "$(field JobName)" != "$name" ] || [ "$(comment)" != "$comment" ] || [ "$(field StartTime)" != "$base" ] ||
   [ "$(field Priority)" != 0 ] || [ "$(field Requeue)" != 0 ] || [ "$(field JobState)" != PENDING ]; then
+  [ "$(field Requeue)" = 0 ] || run requeue scontrol update "JobId=$id" Requeue=0
   run changed scancel "$id"
 fi

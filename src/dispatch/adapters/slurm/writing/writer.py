@@ -70,7 +70,7 @@ class Writer:
         number = _created(answer, what)
         seen = _read_back(answer, what)
         wrong = _changes(seen, name=name, comment=comment, order=order)
-        if wrong:
+        if wrong or answer.section("changed") is not None:
             _refuse_changed(answer, what, number, wrong)
         return Ref(
             number=number,
@@ -217,6 +217,11 @@ class Writer:
 
 
 def _created(answer: Answer, what: str) -> int:
+    if answer.section("workdir") is not None:
+        raise Rejected(
+            f"{what}: its working directory does not exist on the login host.",
+            todo="Correct workdir or make it; or set an absolute output elsewhere, where workdir exists on the nodes only.",
+        )
     directory = answer.section("directory")
     if directory is not None and directory.rc != 0:
         raise Rejected(
