@@ -40,7 +40,7 @@ MOVES: dict[Move, dict[Phase, Phase]] = {
     # An outcome is learnt late when a read was faster than the reply: then the phase has moved on already. One that
     # contradicts a read which did not show it wins (12, R4): the open may have landed after all, so its N is spent.
     Move.OPEN_LANDED: {_G: _O, _OI: _O, _O: _O, _T: _T, _E: _E, _J: _J, _C: _C},
-    Move.OPEN_NOT_LANDED: {_G: _G, _OI: _G, _O: _O, _T: _T, _E: _E, _J: _J, _C: _C},
+    Move.OPEN_NOT_LANDED: {_OI: _G, _O: _O, _T: _T, _E: _E, _J: _J, _C: _C},
     Move.OPEN_UNKNOWN: {_G: _T, _OI: _T, _O: _O, _T: _T, _E: _E, _J: _J, _C: _C},
     # An end that a crashed controller forgot comes back gated or live; what was gated then is never opened (12, O3).
     Move.SEEN_GATED: {_G: _G, _OI: _OI, _O: _O, _T: _T, _E: _T, _J: _J, _C: _C},

@@ -156,10 +156,9 @@ def _sets(policy: Policy, name: str) -> bool:
 
 
 def _notes(policy: Policy, answers: Answers) -> Iterator[str]:
-    for capability in (Capability.GATE, Capability.FENCE):
-        answer = answers.capability(capability)
-        if not answer.yes:
-            yield f"{capability} is {_say(answer)}: a second launch by a controller that crashed would not be refused"
+    fence = answers.capability(Capability.FENCE)
+    if not fence.yes:
+        yield f"Fence is {_say(fence)}: a second launch by a controller that crashed would not be refused"
     if policy.cessation.assumed_after is not None:
         yield (
             f"A new copy is started {policy.cessation.assumed_after} after a node was lost, without proof that the old one "
