@@ -183,7 +183,8 @@ def gated(n: int = 1, **fields: Any) -> Observation:
 
 def queued(n: int = 1, **fields: Any) -> Observation:
     """Waiting in the queue."""
-    return seen(n, Verdict(state=State.PENDING, cause=Cause.NO_CAPACITY), **fields)
+    verdict = fields.pop("verdict", Verdict(state=State.PENDING, cause=Cause.NO_CAPACITY))
+    return seen(n, verdict, **fields)
 
 
 def held(n: int = 1, instance: int | None = 1, by: By | None = None, **fields: Any) -> Observation:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dispatch.core.folding import has_run
-from dispatch.core.situation import Situation, known_as
+from dispatch.core.situation import Situation, known_as, sweepable
 from dispatch.model.journal import Adopted, AnyEvent, Forgot, Observed
 from dispatch.model.status import Gate, Observation, State
 from dispatch.model.steps import Append, Step
@@ -68,7 +68,7 @@ def _forgotten(known: ObjectView, seen: Observation) -> str:
 def adopt(s: Situation) -> Step | None:
     """Adopt an object of ours that the record does not know: the record is behind (12, O1)."""
     for seen in s.ours:
-        if seen.key.submission in s.view.objects:
+        if seen.key.submission in s.view.objects or sweepable(s.view, seen):
             continue
         adopted = Adopted(
             submission=seen.key.submission, attempt=seen.key.attempt, observation=seen
