@@ -153,17 +153,16 @@ dispatch_names() {
   export SLURM_EXPORT_ENV=ALL # srun hands the whole environment to the tasks
 }
 
-dispatch_export() {
-  local entry file
-  for entry in "${dispatch_env[@]}"; do
-    export "$entry" || dispatch_refuse "the environment variable ${entry%%=*} cannot be set"
+dispatch_export() { # no locals here: a variable of that name would be exported to nobody
+  for dispatch_entry in "${dispatch_env[@]}"; do
+    export "$dispatch_entry" || dispatch_refuse "the environment variable ${dispatch_entry%%=*} cannot be set"
   done
-  for entry in "${dispatch_secrets[@]}"; do
-    file=${entry#*=}
-    case $file in '~/'*) file=$HOME/${file#*/} ;; esac
-    [ -f "$file" ] && [ -r "$file" ] ||
-      dispatch_refuse "the file $file of secretEnv.${entry%%=*} cannot be read on ${SLURMD_NODENAME:-this node}"
-    export "${entry%%=*}=$(<"$file")" || dispatch_refuse "the environment variable ${entry%%=*} cannot be set"
+  for dispatch_entry in "${dispatch_secrets[@]}"; do
+    dispatch_file=${dispatch_entry#*=} dispatch_entry=${dispatch_entry%%=*}
+    case $dispatch_file in '~/'*) dispatch_file=$HOME/${dispatch_file#*/} ;; esac
+    [ -f "$dispatch_file" ] && [ -r "$dispatch_file" ] ||
+      dispatch_refuse "the file $dispatch_file of secretEnv.$dispatch_entry cannot be read on ${SLURMD_NODENAME:-this node}"
+    export "$dispatch_entry=$(<"$dispatch_file")" || dispatch_refuse "the environment variable $dispatch_entry cannot be set"
   done
 }
 
@@ -171,35 +170,36 @@ dispatch_export() {
 
 # What each task runs: the command, and a note of the first one that failed. srun only tells the highest status, which is
 # that of the ranks it killed because one had failed. A death by signal is noted as one only where it is known: bash says
-# so, or the signal came to this shell too; a program may exit with 143 by itself.
+# so, or the signal came to this shell too; a program may exit with 143 by itself. Its names are
+# ours alone, here as well: one that env has would be exported, and changed.
 dispatch_task='
-note=$1
+dispatch_note=$1 dispatch_told=
 shift
 export RANK=$SLURM_PROCID LOCAL_RANK=$SLURM_LOCALID NODE_RANK=$SLURM_NODEID
 [ -z "$PET_NNODES" ] || export PET_NODE_RANK=$SLURM_NODEID
-for signal in HUP INT TERM USR1 USR2; do trap "told=\$told:$signal:" "$signal"; done
+for dispatch_signal in HUP INT TERM USR1 USR2; do trap "dispatch_told=\$dispatch_told:$dispatch_signal:" "$dispatch_signal"; done
 # A pipe in which bash says that the command died; numbers that nobody uses, since PMI hands descriptors down too.
-exec {err}>&2 {pipe}<> <(:)
-{ (exec -- "$@" 2>&"$err" {err}>&- {pipe}>&-); } 2>&"$pipe"
-status=$?
-echo >&"$pipe"
-read -r said <&"$pipe"
-[ "$status" -ne 0 ] || exit 0
-signal=
-if [ "$status" -gt 128 ] && name=$(kill -l "$status" 2>/dev/null); then
-  case $said:$told in ?*:* | *":$name:"*) signal=$name ;; esac
+exec {dispatch_err}>&2 {dispatch_pipe}<> <(:)
+{ (exec -- "$@" 2>&"$dispatch_err" {dispatch_err}>&- {dispatch_pipe}>&-); } 2>&"$dispatch_pipe"
+dispatch_status=$?
+echo >&"$dispatch_pipe"
+read -r dispatch_said <&"$dispatch_pipe"
+[ "$dispatch_status" -ne 0 ] || exit 0
+dispatch_signal=
+if [ "$dispatch_status" -gt 128 ] && dispatch_name=$(kill -l "$dispatch_status" 2>/dev/null); then
+  case $dispatch_said:$dispatch_told in ?*:* | *":$dispatch_name:"*) dispatch_signal=$dispatch_name ;; esac
 fi
 (
   umask 077
   set -C
-  printf "%s\n" "status=$status" "signal=$signal" "rank=$RANK" "node=$SLURMD_NODENAME" >"$note"
+  printf "%s\n" "status=$dispatch_status" "signal=$dispatch_signal" "rank=$RANK" "node=$SLURMD_NODENAME" >"$dispatch_note"
 ) 2>/dev/null
-if [ -n "$signal" ]; then # die as the command did, so that Slurm sees it too
+if [ -n "$dispatch_signal" ]; then # die as the command did, so that Slurm sees it too
   ulimit -c 0
-  trap - "$signal"
-  kill -s "$signal" $$
+  trap - "$dispatch_signal"
+  kill -s "$dispatch_signal" $$
 fi
-exit "$status"'
+exit "$dispatch_status"'
 
 dispatch_first() { # the first failure of a task, instead of what srun made of all of them
   local line
@@ -213,14 +213,14 @@ dispatch_first() { # the first failure of a task, instead of what srun made of a
 }
 
 dispatch_run() {
-  local options=(--nodes="$DISPATCH_NODES" --ntasks-per-node="$dispatch_tasks" --ntasks="$WORLD_SIZE")
+  dispatch_options=(--nodes="$DISPATCH_NODES" --ntasks-per-node="$dispatch_tasks" --ntasks="$WORLD_SIZE")
   # One rank that failed leaves the others waiting for it for ever.
-  options+=(--kill-on-bad-exit=1 --export=ALL)
-  [ "$dispatch_launcher" != srun ] || options+=(--cpus-per-task="$dispatch_cpus")
+  dispatch_options+=(--kill-on-bad-exit=1 --export=ALL)
+  [ "$dispatch_launcher" != srun ] || dispatch_options+=(--cpus-per-task="$dispatch_cpus")
   [ "$dispatch_launcher" != torchrun ] || dispatch_command=(torchrun "${dispatch_command[@]}")
   dispatch_note=$dispatch_dir/.$dispatch_epoch.first
   # -p: a BASH_ENV of the site is the command's, not ours
-  "$dispatch_srun" "${options[@]}" /bin/bash -p -c "$dispatch_task" dispatch-task "$dispatch_note" "${dispatch_command[@]}" &
+  "$dispatch_srun" "${dispatch_options[@]}" /bin/bash -p -c "$dispatch_task" dispatch-task "$dispatch_note" "${dispatch_command[@]}" &
   dispatch_step=$!
   while :; do
     dispatch_interrupted=

@@ -129,10 +129,10 @@ def _faults_of_options(job: Job) -> list[Fault]:
 
 
 def _owned(name: str) -> str | None:
-    # sbatch takes any unambiguous beginning of an option for the option.
+    # sbatch takes any unambiguous beginning of an option for the option: "wr" is --wrap.
     for field, ours in FIELDS.items():
-        if name == field or (len(name) > 2 and field.startswith(name)):
+        if field.startswith(name):
             return f"the job's own field {ours}"
-    if name in OWNED or (len(name) > 2 and any(own.startswith(name) for own in OWNED)):
+    if any(own.startswith(name) for own in OWNED):
         return "another option: this one belongs to the protocol"
     return None
