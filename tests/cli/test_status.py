@@ -121,6 +121,21 @@ def test_what_counts_as_a_supervisor_at_work_is_what_the_shell_says() -> None:
     assert FRESH == supervisor.FRESH
 
 
+def test_a_cluster_that_no_supervisor_reaches_is_said_and_nothing_is_concluded(
+    three: Bench,
+) -> None:
+    line = "c is away since 2026-01-01T00:00:00Z: no controller."
+    store = SqliteStore.open(three.records, now=three.clock.now())
+    now = three.clock.now()
+    store.beat(Heartbeat(id="s", host="h", pid=1, version="1", seen=now, clusters=(line,)))
+    store.close()
+    said = three.run("status")
+    assert line in said.err
+    assert "as they were then" in said.err
+    assert line in three.run("show", "a").err
+    assert three.run("status", "--json").documents[0]["supervisors"][0]["away"] == [line]
+
+
 def test_nobody_supervising_is_said_once_it_matters(three: Bench) -> None:
     assert "dispatch supervise" in three.run("status").err
     assert three.run("status", "--state", "Failed").err == ""

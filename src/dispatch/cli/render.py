@@ -124,6 +124,7 @@ def supervisor_document(supervisor: Heartbeat) -> dict[str, Any]:
         "pid": supervisor.pid,
         "version": supervisor.version,
         "seen": moment(supervisor.seen),
+        "away": list(supervisor.clusters),
     }
 
 

@@ -17,7 +17,7 @@ from dispatch.spi.store import Heartbeat, Query, Store, Summary
 from dispatch.stores.sqlite import SqliteStore
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Generator, Iterable
 
 FRESH = timedelta(seconds=40)
 """As ``dispatch.shell.supervisor.FRESH``, which a command that only reads does not import: it would double its start."""
@@ -88,6 +88,12 @@ def _suggestion(store: Store, text: str) -> str:
 def supervisors(store: Store) -> tuple[Heartbeat, ...]:
     """List the supervisors that are at work on these records."""
     return store.heartbeats(utc_now() - FRESH)
+
+
+def note_absences(attended: Iterable[Heartbeat]) -> None:
+    """Say which clusters the supervisors cannot reach: what is known of their jobs is as old as that."""
+    for line in sorted({line for one in attended for line in one.clusters}):
+        note(f"{line} Its jobs are shown as they were then.")
 
 
 def note_if_unattended(store: Store) -> None:

@@ -16,7 +16,7 @@ Count = Annotated[int, Meta(ge=0, lt=SCALE)]
 _CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 _ULID = re.compile(f"[0-7][{_CROCKFORD}]{{25}}")
 
-JobId = Annotated[str, Meta(pattern=r"^[0-7][0-9A-HJKMNP-TV-Z]{25}$")]
+JobId = Annotated[str, Meta(pattern=r"^[0-7][0-9A-HJKMNP-TV-Z]{25}\Z")]
 """A ULID in upper case: 26 characters that sort by time of submission."""
 
 

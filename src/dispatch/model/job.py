@@ -19,21 +19,21 @@ RESERVED_PREFIX = "DISPATCH_"
 Name = Annotated[
     str,
     Meta(
-        pattern=r"^[^\x00-\x1f\x7f]{1,128}$",
+        pattern=r"^[^\x00-\x1f\x7f]{1,128}\Z",
         description="1 to 128 characters, none of them a control character",
     ),
 ]
 EnvName = Annotated[
     str,
     Meta(
-        pattern=r"^[A-Za-z_][A-Za-z0-9_]*$",
+        pattern=r"^[A-Za-z_][A-Za-z0-9_]*\Z",
         description="letters, digits and _, not starting with a digit",
     ),
 ]
 Word = Annotated[
     str,
     Meta(
-        pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.,:@/+&|*()\[\]=!-]{0,255}$",
+        pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.,:@/+&|*()\[\]=!-]{0,255}\Z",
         description="a scheduler's name: at most 256 characters, no spaces, quotes or control characters",
     ),
 ]
@@ -72,7 +72,7 @@ class SignalBefore(Value):
     """A signal to the command's processes so long before the time limit."""
 
     signal: Annotated[
-        str, Meta(pattern=r"^[A-Z][A-Z0-9+]{1,9}$", description="a signal's name without SIG")
+        str, Meta(pattern=r"^[A-Z][A-Z0-9+]{1,9}\Z", description="a signal's name without SIG")
     ]
     lead: Duration
 
@@ -91,7 +91,7 @@ class SlurmOptions(Value):
         Annotated[
             str,
             Meta(
-                pattern=r"^[a-z][a-z0-9-]*$", description="a long sbatch option without the dashes"
+                pattern=r"^[a-z][a-z0-9-]*\Z", description="a long sbatch option without the dashes"
             ),
         ],
         str | int | bool,

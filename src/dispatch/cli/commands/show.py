@@ -6,7 +6,7 @@ import click
 
 from dispatch.cli.options import Common, common_options, job_argument
 from dispatch.cli.render import UNATTENDED, explained, history_lines, pretty, shown, view_document
-from dispatch.cli.session import meant, reading, supervisors
+from dispatch.cli.session import meant, note_absences, reading, supervisors
 from dispatch.cli.telling import tell_history
 from dispatch.cli.terminal import clean, emit, note, say, width
 from dispatch.core.explaining import explain
@@ -28,7 +28,7 @@ def command(common: Common, *, job: str, why: bool, spec: bool) -> None:
     """Show one job: where it stands, why, what to do, and its history with the evidence of every verdict."""
     with reading(common) as store:
         entries = store.load(meant(store, job).id)
-        attended = bool(supervisors(store))
+        attended = supervisors(store)
     view = fold(entries)
     if spec:
         document = codec.to_builtins(view.job)
@@ -36,7 +36,7 @@ def command(common: Common, *, job: str, why: bool, spec: bool) -> None:
         return
     explanation = explain(view)
     if common.as_json:
-        emit(view_document(view, explanation, entries) | {"attended": attended})
+        emit(view_document(view, explanation, entries) | {"attended": bool(attended)})
         return
     told = tell_history(entries)
     if why:
@@ -49,8 +49,10 @@ def command(common: Common, *, job: str, why: bool, spec: bool) -> None:
         )
     else:
         say(shown(view, explanation, told, width()))
-    if not attended and view.verdict is None:
-        note(UNATTENDED)
+    if view.verdict is None:
+        note_absences(attended)
+        if not attended:
+            note(UNATTENDED)
 
 
 def _newest_evidence(entries: tuple[Entry, ...]) -> list[str]:

@@ -8,7 +8,7 @@ import click
 
 from dispatch.cli.options import Common, common_options, label, when
 from dispatch.cli.render import UNATTENDED, job_document, jobs_table, supervisor_document
-from dispatch.cli.session import reading, supervisors, utc_now
+from dispatch.cli.session import note_absences, reading, supervisors, utc_now
 from dispatch.cli.terminal import emit, note, say, width
 from dispatch.model.status import Cause, State
 from dispatch.spi.store import Heartbeat, Query, Summary
@@ -121,3 +121,4 @@ def _say(
         say("No unfinished job matches; --all lists those that have ended too.")
     if not attended and not all(job.finished for job in jobs):
         note(UNATTENDED)
+    note_absences(attended)
