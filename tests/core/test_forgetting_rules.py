@@ -29,6 +29,7 @@ from dispatch.core.ceasing import nodes_wanted
 from dispatch.model.answers import Action
 from dispatch.model.journal import (
     HoldAsked,
+    StopAsked,
     Verb,
 )
 from dispatch.model.policy import Policy, Rule
@@ -194,3 +195,27 @@ def second() -> JobView:
     policy = Policy(rules=(Rule(when=(Cause.PREEMPTED,), do=Action.RESUBMIT),))
     view = ceased(record(*ran(), policy=policy), ended())
     return tell(view, *started(2), read(gated(2)))
+
+
+def test_an_older_object_that_was_superseded_unjudged_is_proven_gone_before_the_next() -> None:
+    policy = Policy(rules=(Rule(when=(Cause.PREEMPTED,), do=Action.RESUBMIT),))
+    view, made = settled_step(record(*ran(), policy=policy), running(), running(2))
+    assert calls(made) == (Verb.STOP, 1)  # the record was behind: submission 2 was adopted
+    one, two = ended(), ended(2, nodes=("n3",))
+    view, made = settled_step(view, one, running(2), sent=10)
+    assert row(made) == "watch"  # what runs is left alone meanwhile
+    view, _ = settled_step(view, one, two, sent=20)
+    view, made = settled_step(view, one, two, sent=60, nodes=nodes(n1=True, n2=False))
+    assert view.objects[2].phase is Phase.JUDGED
+    assert view.objects[1].awaiting == ("n2",)
+    assert nodes_wanted(view) == ("n1", "n2")
+    for sent in (70, 110):
+        view, _ = settled_step(view, one, two, sent=sent, nodes=BOTH_UP)
+    assert view.objects[1].phase is Phase.CEASED
+    assert nodes_wanted(view) == ("n1", "n2", "n3")
+    stopped, _ = settled_step(tell(view, StopAsked(by="alice")), one, two, sent=120)
+    assert stopped.verdict is not None
+    up = nodes(n1=True, n2=True, n3=True)
+    for sent in (120, 160):
+        view, made = settled_step(view, one, two, sent=sent, nodes=up)
+    assert calls(made) == (Verb.START, 3)

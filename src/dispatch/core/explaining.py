@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import assert_never
 
 from dispatch.model.base import Value
 from dispatch.model.policy import HOLD_BY_CESSATION
@@ -108,6 +109,8 @@ def _by_phase(view: JobView, known: ObjectView) -> Explanation:
             return _awaiting_cessation(view, known)
         case Phase.CEASED:
             return _due(view, known)
+        case _:
+            assert_never(known.phase)
 
 
 def _watched(known: ObjectView) -> Explanation:
