@@ -29,11 +29,20 @@ MOST_KEPT_BYTES = 20_000_000
 
 numbers = itertools.count()
 
+# How long examples take to make says something of the machine's load, and nothing of the code.
+SLOW_IS_NO_FAULT = [hypothesis.HealthCheck.too_slow]
 hypothesis.settings.register_profile(
-    "ci", derandomize=True, deadline=None, database=None, print_blob=True
+    "ci",
+    derandomize=True,
+    deadline=None,
+    database=None,
+    print_blob=True,
+    suppress_health_check=SLOW_IS_NO_FAULT,
 )
 # Developers look for new examples; a run with the same --seed finds the same.
-hypothesis.settings.register_profile("dev", deadline=None, print_blob=True)
+hypothesis.settings.register_profile(
+    "dev", deadline=None, print_blob=True, suppress_health_check=SLOW_IS_NO_FAULT
+)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -51,19 +51,25 @@ def dispatch(
     )
 
 
-def begun(*words: str, ready: str) -> subprocess.Popen[str]:
-    """Start a command, and wait until it has written a line that matches."""
+def begun(*words: str, ready: str) -> subprocess.Popen[bytes]:
+    """Start a command, and wait until it has written something that matches."""
     process = subprocess.Popen(
-        [*DISPATCH, *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, bufsize=1
+        [*DISPATCH, *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, bufsize=0
     )
     assert process.stdout is not None
     seen = ""
     while not re.search(ready, seen):
+        # Unbuffered: what a buffer has taken already, select would wait for in vain.
         assert select.select([process.stdout], [], [], 30)[0], f"nothing was said but {seen!r}"
-        line = process.stdout.readline()
-        assert line, f"it ended after {seen!r}"
-        seen += line
+        said = os.read(process.stdout.fileno(), 65_536)
+        assert said, f"it ended after {seen!r}"
+        seen += said.decode()
     return process
+
+
+def the_rest(process: subprocess.Popen[bytes]) -> str:
+    """What it says from here on until it ends."""
+    return process.communicate(timeout=30)[0].decode()
 
 
 def test_help_loads_nothing_that_it_does_not_need(place: Path) -> None:
@@ -96,7 +102,7 @@ def test_the_exit_code_reaches_the_shell(place: Path) -> None:
 def test_ctrl_c_leaves_quietly_and_the_job_recorded(place: Path) -> None:
     process = begun("submit", "train.yaml", "--wait", ready="(?i)pending")
     process.send_signal(signal.SIGINT)
-    out, _ = process.communicate(timeout=30)
+    out = the_rest(process)
     assert process.returncode == Exit.INTERRUPTED
     assert "interrupted" in out
     assert "Traceback" not in out
@@ -109,7 +115,7 @@ def test_ctrl_c_leaves_quietly_and_the_job_recorded(place: Path) -> None:
 def test_a_supervisor_stops_cleanly(number: signal.Signals, place: Path) -> None:
     process = begun("supervise", ready="begins, on the records")
     process.send_signal(number)
-    out, _ = process.communicate(timeout=30)
+    out = the_rest(process)
     assert process.returncode == Exit.OK
     assert "has stopped" in out
     assert "Traceback" not in out
