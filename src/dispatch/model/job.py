@@ -10,33 +10,11 @@ from msgspec import Meta, field
 from dispatch.model.answers import Feature
 from dispatch.model.base import Value
 from dispatch.model.errors import Fault, Invalid
+from dispatch.model.names import RESERVED_PREFIX, EnvName, Name, SignalName, Word, is_reserved
 from dispatch.model.policy import Policy
 from dispatch.model.quantity import Duration, Size, TimeLimit
 from dispatch.model.status import State
 
-RESERVED_PREFIX = "DISPATCH_"
-
-Name = Annotated[
-    str,
-    Meta(
-        pattern=r"^[^\x00-\x1f\x7f]{1,128}\Z",
-        description="1 to 128 characters, none of them a control character",
-    ),
-]
-EnvName = Annotated[
-    str,
-    Meta(
-        pattern=r"^[A-Za-z_][A-Za-z0-9_]*\Z",
-        description="letters, digits and _, not starting with a digit",
-    ),
-]
-Word = Annotated[
-    str,
-    Meta(
-        pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.,:@/+&|*()\[\]=!-]{0,255}\Z",
-        description="a scheduler's name: at most 256 characters, no spaces, quotes or control characters",
-    ),
-]
 Line = Annotated[str, Meta(min_length=1, description="non-empty text")]
 AtLeastOne = Annotated[int, Meta(ge=1, le=100_000)]
 
@@ -71,9 +49,7 @@ class Container(Value):
 class SignalBefore(Value):
     """A signal to the command's processes so long before the time limit."""
 
-    signal: Annotated[
-        str, Meta(pattern=r"^[A-Z][A-Z0-9+]{1,9}\Z", description="a signal's name without SIG")
-    ]
+    signal: SignalName
     lead: Duration
 
 
@@ -148,11 +124,11 @@ class Job(Value):
             Fault(
                 path=f"{where}.{name}",
                 found=name,
-                allowed=f"a name without the prefix {RESERVED_PREFIX}, ours alone",
+                allowed=f"a name without the prefix {RESERVED_PREFIX}, ours alone in capitals and in small letters",
             )
             for where, names in (("env", self.env), ("secretEnv", self.secret_env))
             for name in names
-            if name.startswith(RESERVED_PREFIX)
+            if is_reserved(name)
         ]
         faults += [
             Fault(path=f"secretEnv.{name}", found=name, allowed="a name that env does not have too")

@@ -10,11 +10,11 @@ from msgspec import Meta, field
 from dispatch.model.answers import Action
 from dispatch.model.base import Value
 from dispatch.model.errors import Fault, Invalid
+from dispatch.model.names import RESERVED_PREFIX, EnvName, SignalName, Word, is_reserved
 from dispatch.model.quantity import Duration, Size, TimeLimit
 from dispatch.model.status import By, Cause
 
 Limit = Annotated[int, Meta(ge=0, le=999_999)]
-Text = Annotated[str, Meta(min_length=1, max_length=4096, description="1 to 4096 characters")]
 
 ENDING_CAUSES = frozenset({
     Cause.LAUNCH_FAILED, Cause.NON_ZERO_EXIT, Cause.SIGNALLED, Cause.OUT_OF_MEMORY, Cause.TIMEOUT,
@@ -44,7 +44,7 @@ class Trigger(Value):
 
     cause: Cause
     exit_code: tuple[Annotated[int, Meta(ge=0, le=255)], ...] = ()
-    signal: tuple[str, ...] = ()
+    signal: tuple[SignalName, ...] = ()
     by: By | None = None
     suspected: Cause | None = None
 
@@ -110,14 +110,27 @@ class Raises(Value):
 class Changes(Value):
     """Fields of the job that a rule sets from here on."""
 
-    partition: Text | None = None
-    account: Text | None = None
-    qos: Text | None = None
-    constraint: Text | None = None
+    partition: Word | None = None
+    account: Word | None = None
+    qos: Word | None = None
+    constraint: Word | None = None
     nodes: Annotated[int, Meta(ge=1, le=100_000)] | None = None
     memory: Size | None = None
     time_limit: TimeLimit | None = None
-    env: dict[str, str] = {}
+    env: dict[EnvName, str] = {}
+
+    def __post_init__(self) -> None:
+        faults = tuple(
+            Fault(
+                path=f"env.{name}",
+                found=name,
+                allowed=f"a name without the prefix {RESERVED_PREFIX}, ours alone in capitals and in small letters",
+            )
+            for name in self.env
+            if is_reserved(name)
+        )
+        if faults:
+            raise Invalid("The changes of a rule are wrong.", faults=faults)
 
 
 class Rule(Value):

@@ -14,7 +14,8 @@ from dispatch.model.base import Value
 from dispatch.model.documents_leaves import is_mapping
 from dispatch.model.documents_words import perhaps, show
 from dispatch.model.errors import Fault, Invalid, NotFound
-from dispatch.model.job import Line, Name
+from dispatch.model.job import Line
+from dispatch.model.names import Name
 from dispatch.model.policy import Policy
 from dispatch.model.quantity import Duration
 from dispatch.shell.files import Document, decode, open_document
