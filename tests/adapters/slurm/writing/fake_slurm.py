@@ -26,7 +26,7 @@ JobId=$id JobName=$name
    Requeue=0 Restarts=0 BatchFlag=1
    StartTime=$begin EndTime=Unknown Deadline=N/A
    Partition=main AllocNode:Sid=localhost:0
-   Comment=$comment 
+   Comment=$comment${x- }
    WorkDir=/home
 END
 [ ! -e plugin ] || . ./plugin

@@ -155,6 +155,7 @@ def test_an_object_that_a_plugin_changed_is_stopped_and_refused(
         ("sbatch: error: AssocMaxSubmitJobLimit\nsbatch: error: Batch job submission failed: Job violates accounting/QOS policy", Busy),
         ("sbatch: error: QOSMaxNodePerJobLimit\nsbatch: error: Batch job submission failed: Job violates accounting/QOS policy", Rejected),
         ("sbatch: error: Slurm temporarily unable to accept job, sleeping and retrying\nsbatch: error: Batch job submission failed: Invalid qos specification", Rejected),
+        ("sbatch: error: Socket timed out on send/recv operation\nsbatch: error: Unable to contact slurm controller (connect failure)", OutcomeUnknown),
         ("sbatch: error: no such luck today", OutcomeUnknown),
         ("", OutcomeUnknown),
     ],
