@@ -270,13 +270,17 @@ def effective_job(view: JobView) -> Job:
     """The job with the changes of all decisions so far, in their order."""
     job = view.job
     for _, decided in view.decisions:
-        if (changes := decided.changes) is None:
-            continue
-        fields = {
-            name: getattr(changes, name) for name in _CHANGED if getattr(changes, name) is not None
-        }
-        job = replace(job, **fields, env={**job.env, **changes.env})
+        if decided.changes is not None:
+            job = changed_job(job, decided.changes)
     return job
+
+
+def changed_job(job: Job, changes: Changes) -> Job:
+    """The job with these changes. Raises ``Invalid`` where they do not go with its other fields."""
+    fields = {
+        name: getattr(changes, name) for name in _CHANGED if getattr(changes, name) is not None
+    }
+    return replace(job, **fields, env={**job.env, **changes.env})
 
 
 def excluded_nodes(view: JobView, now: datetime) -> tuple[str, ...]:

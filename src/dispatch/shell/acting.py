@@ -174,12 +174,17 @@ def _holder(backend: Backend) -> Holder:
     return backend
 
 
+def _reason(error: DispatchError) -> str:
+    faults = error.faults if isinstance(error, Invalid) else ()
+    return " ".join([error.what, *(f"{fault}." for fault in faults)])
+
+
 def outcome_of(intent: Intent, error: DispatchError, now: datetime) -> Settled | None:
     """What an error of the adapter says of the call; ``None`` where it may have had its effect."""
 
     def settled(outcome: Outcome, retry: timedelta | None = None) -> Settled:
         at = None if retry is None else now + retry
-        return Settled(intent=intent.id, outcome=outcome, reason=error.what, retry_at=at)
+        return Settled(intent=intent.id, outcome=outcome, reason=_reason(error), retry_at=at)
 
     match error:
         case OutcomeUnknown():

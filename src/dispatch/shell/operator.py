@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
+from functools import partial
 
 from msgspec.structs import replace
 
 from dispatch.core.planning import make_plan
+from dispatch.core.recovery import changed_job
 from dispatch.model.base import Value
 from dispatch.model.codec import fingerprint
-from dispatch.model.errors import Conflict, Finished
+from dispatch.model.errors import Conflict, Fault, Finished, Invalid
 from dispatch.model.job import Job
 from dispatch.model.journal import Accepted, AnyEvent, HoldAsked, ReleaseAsked, StopAsked
 from dispatch.model.plan import Plan
@@ -22,6 +24,7 @@ from dispatch.model.view import JobView
 from dispatch.shell.clusters import Clusters
 from dispatch.shell.identity import new_ulid
 from dispatch.shell.ledger import Ledger
+from dispatch.spi.adapter import Checker
 from dispatch.spi.store import Summary
 
 
@@ -41,9 +44,16 @@ class Operator:
         self.clusters = clusters
 
     async def plan(self, job: Job) -> Plan:
-        """Plan the job on its cluster. Raises ``Refused`` with every reason, or what opening the cluster raises."""
+        """Plan the job on its cluster.
+
+        Raises ``Refused`` with every reason, ``Invalid`` with every fault that the adapter finds, and what opening the
+        cluster raises.
+        """
         backend = await self.clusters.named(job.cluster or "").backend()
-        return make_plan(job, backend.answers)
+        plan = make_plan(job, backend.answers)
+        if isinstance(backend, Checker):
+            check_job(job, backend)
+        return plan
 
     async def submit(self, job: Job) -> Submitted:
         """Accept a job: plan it and write its header. The same key and spec give the same job.
@@ -120,6 +130,32 @@ class Operator:
                 return view
             if (after := self.ledger.append(view, (event,))) is not None:
                 return after
+
+
+def check_job(job: Job, checker: Checker) -> None:
+    """Refuse a job of which no object can be made, now or after the changes of one of its rules. Raises ``Invalid``."""
+    faults = _faults_of(checker, lambda: job)
+    rules = job.policy.rules if job.policy else ()
+    for index, rule in enumerate(rules):
+        if (changes := rule.with_) is not None:
+            later = _faults_of(checker, partial(changed_job, job, changes))
+            where = f"recovery.rules[{index}].with."
+            faults += [
+                replace(fault, path=where + fault.path) for fault in later if fault not in faults
+            ]
+    if faults:
+        count = "one fault" if len(faults) == 1 else f"{len(faults)} faults"
+        raise Invalid(f"The job {job.name!r} has {count}.", faults=tuple(faults))
+
+
+def _faults_of(checker: Checker, make: Callable[[], Job]) -> list[Fault]:
+    try:
+        checker.check(make())
+    except Invalid as error:
+        return list(error.faults) or [
+            Fault(path="the job", found="what cannot be used", allowed=error.what)
+        ]
+    return []
 
 
 def _same(existing: Summary, spec_hash: str) -> Submitted:

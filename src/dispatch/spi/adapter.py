@@ -135,6 +135,15 @@ class Holder(Protocol):
 
 
 @runtime_checkable
+class Checker(Protocol):
+    """Can tell without asking its scheduler that no object can be made of a job."""
+
+    def check(self, job: Job) -> None:
+        """Raise ``Invalid`` with every fault of the job that ``start`` would refuse whatever the cluster's state."""
+        ...
+
+
+@runtime_checkable
 class MultiFinder(Protocol):
     """Can read many jobs in one call."""
 

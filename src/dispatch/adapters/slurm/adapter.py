@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from dispatch.adapters.slurm.jobscript import output_path
 from dispatch.adapters.slurm.reading import ReadSettings, Ref, read_jobs, read_nodes
 from dispatch.adapters.slurm.writing import Writer
+from dispatch.adapters.slurm.writing.checking import check_job
 from dispatch.model.answers import Answers, ClusterIdentity, Declarations
 from dispatch.model.errors import NotFound, OutcomeUnknown, ReadOnly, Unavailable
+from dispatch.model.job import Job
 from dispatch.model.quantity import Duration
 from dispatch.model.status import NodeReport, Observation
 from dispatch.spi.adapter import CallMeta, HoldMeta, OutputPlace, Reading, StartOrder
@@ -25,7 +27,7 @@ tail -c "+$2" -- "$path" | head -c "$3"
 
 
 class SlurmBackend:
-    """A Slurm cluster: ``Backend``, ``Holder``, ``MultiFinder``, ``CessationSignal`` and ``OutputReader``.
+    """A Slurm cluster: ``Backend``, ``Holder``, ``MultiFinder``, ``CessationSignal``, ``OutputReader`` and ``Checker``.
 
     Made by ``open_slurm``, which knows the cluster's answers. It keeps no state but the transport.
     """
@@ -67,6 +69,10 @@ class SlurmBackend:
     def declarations(self) -> Declarations:
         """The bounds and windows, from the cluster's configuration."""
         return self._declarations
+
+    def check(self, job: Job) -> None:
+        """Refuse a job of which no object can be made; see ``Checker.check``."""
+        check_job(job, self._reading.shared)
 
     async def start(self, order: StartOrder, meta: CallMeta) -> str:
         """Create a gated object, named ``dj-<ULID>``, and return its ref; see ``Backend.start``."""

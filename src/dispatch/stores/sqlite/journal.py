@@ -89,5 +89,5 @@ def check_contiguous(job: str, versions: Sequence[int], after: int, last: int) -
 def not_found(job: str) -> NotFound:
     """The error for a job that is not there."""
     return NotFound(
-        f"There is no job {job} in these records.", todo="List them with `dispatch list`."
+        f"There is no job {job} in these records.", todo="List them with `dispatch status --all`."
     )
