@@ -71,15 +71,17 @@ def _usage(error: click.ClickException) -> tuple[dict[str, Any], Exit]:
 def _text(document: dict[str, Any], error: BaseException) -> str:
     if isinstance(error, KeyboardInterrupt | click.Abort):
         return f"interrupted; {document['todo']}"
-    lines = [f"error: {document['what']}"]
+    from dispatch.cli.terminal import clean  # noqa: PLC0415 - not at help time
+
+    # What a scheduler, a file or a command line said stands in these texts: its control characters are shown, not obeyed.
+    lines = [clean(line) for line in f"error: {document['what']}".split("\n")]
     for fault in document.get("faults", ()):
         where = f"line {fault['line']}, {fault['path']}" if "line" in fault else fault["path"]
         lines += [
-            f"  {where}",
-            f"      found    {fault['found']}",
-            f"      allowed  {fault['allowed']}",
+            f"  {clean(where)}",
+            f"      found    {clean(fault['found'])}",
+            f"      allowed  {clean(fault['allowed'])}",
         ]
-    lines += [f"  - {reason}" for reason in document.get("reasons", ())]
-    if document["todo"]:
-        lines.append(document["todo"])
+    lines += [f"  - {clean(reason)}" for reason in document.get("reasons", ())]
+    lines += [clean(line) for line in document["todo"].split("\n") if line]
     return "\n".join(lines)

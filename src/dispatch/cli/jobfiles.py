@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 from msgspec.structs import replace
 
+from dispatch.model.documents import check_value
 from dispatch.model.errors import DispatchError, Invalid, NotFound, Refused
 from dispatch.model.job import Job
 from dispatch.shell.config import Config
@@ -41,7 +42,8 @@ def load_jobs(
 
 def _placed(job: Job, config: Config, *, key: str | None, cluster: str | None) -> Job:
     name, _ = config.cluster(cluster or job.cluster)
-    return replace(job, cluster=name, key=key or job.key)
+    placed = replace(job, cluster=name, key=job.key if key is None else key)
+    return placed if key is None else check_value(placed, where="The job with --key")
 
 
 def _together(errors: Sequence[DispatchError]) -> Invalid:

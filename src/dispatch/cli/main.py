@@ -121,6 +121,9 @@ def _run(words: list[str]) -> int | None:
         return shell_complete(
             cli, {}, "dispatch", COMPLETION_VARIABLE, os.environ[COMPLETION_VARIABLE]
         )
+    for word in words:
+        if not word.isascii() and word != word.encode(errors="ignore").decode():
+            raise click.UsageError(f"The word {word!a} is not UTF-8.")
     with cli.make_context("dispatch", words) as context:
         code: int | None = cli.invoke(context)
         return code

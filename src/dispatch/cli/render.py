@@ -250,10 +250,16 @@ def plan_lines(job: Job, plan: Plan) -> list[str]:
             else ""
         )
         lines.append(f"  {rule.rule + 1}. {causes}: {rule.action}, by the {rule.executor}")
-        lines += [f"     rests on {fact}" for fact in rule.rests_on]
-    return lines + [f"  note: {note}" for note in plan.notes]
+        lines += [f"     rests on {clean(fact)}" for fact in rule.rests_on]
+    return lines + [f"  note: {clean(note)}" for note in plan.notes]
 
 
 def pretty(document: object) -> list[str]:
     """Write a document over several lines, as a file to submit again."""
-    return json.dumps(document, indent=2, ensure_ascii=False).splitlines()
+    text = json.dumps(document, indent=2, ensure_ascii=False)
+    # In JSON's own escapes, so that it still reads back as the same document.
+    shown = (
+        letter if letter == "\n" or letter.isprintable() else json.dumps(letter)[1:-1]
+        for letter in text
+    )
+    return "".join(shown).split("\n")
