@@ -9,6 +9,7 @@ from msgspec import Meta, field
 
 from dispatch.model.answers import Action
 from dispatch.model.base import Value
+from dispatch.model.documents_words import show
 from dispatch.model.errors import Fault, Invalid
 from dispatch.model.names import RESERVED_PREFIX, EnvName, SignalName, Word, is_reserved
 from dispatch.model.quantity import Duration, Size, TimeLimit
@@ -205,7 +206,7 @@ class Cessation(Value):
             try:
                 Duration.parse(self.after)
             except ValueError as error:
-                fault = Fault(path="after", found=self.after, allowed=f"{PROOF}, or {error}")
+                fault = Fault(path="after", found=show(self.after), allowed=f"{PROOF}, or {error}")
                 raise Invalid("A cessation is wrong.", faults=(fault,)) from None
 
     @property
@@ -241,7 +242,7 @@ class Notify(Value):
 
     on: Annotated[tuple[NotifyOn, ...], Meta(min_length=1)]
     command: tuple[str, ...] = ()
-    webhook: str | None = None
+    webhook: Annotated[str, Meta(min_length=1, description="non-empty text")] | None = None
 
     def __post_init__(self) -> None:
         if bool(self.command) == bool(self.webhook):
