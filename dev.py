@@ -233,6 +233,13 @@ def bench(arguments: list[str]) -> int:
     return max(call(BIN / "python", path) for path in chosen)
 
 
+def docs(_: list[str]) -> int:
+    """Write the generated pages of docs/reference anew, from the model and the tables of the code."""
+    prepare()
+    paths = {"PYTHONPATH": os.pathsep.join(("src", "tests", "."))}
+    return call(BIN / "python", "-m", "docs.generate", env=paths)
+
+
 def lock(arguments: list[str]) -> int:
     """Resolve requirements/*.lock again, for Python 3.11 to 3.14, with hashes (`lock --upgrade`)."""
     refuse_an_unfit_python()
@@ -288,6 +295,7 @@ RECIPES: dict[str, Callable[[list[str]], int]] = {
     "slurm": slurm,
     "mutate": mutate,
     "bench": bench,
+    "docs": docs,
     "lock": lock,
     "ci": ci,
     "readme-block": readme_block,

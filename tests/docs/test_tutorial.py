@@ -1,0 +1,126 @@
+"""The tutorial on a real Slurm: its files, its commands in their order, and what they print.
+
+``DISPATCH_WRITE_TUTORIAL=1`` writes what was printed into the page; else it is compared, names and times aside. Of a block
+that is marked as varying only the last line is compared: how far a job is at that moment is chance.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from docs.blocks import ROOT, Block, blocks_of
+from lab import Lab
+from slurm.conftest import bring_up
+
+pytestmark = pytest.mark.slurm
+
+PAGE = ROOT / "docs" / "tutorial" / "first-job.md"
+HOME = "/home/you"
+WRITE = os.environ.get("DISPATCH_WRITE_TUTORIAL") == "1"
+DISPATCH = Path(sys.executable).with_name("dispatch")
+
+ALIKE = (
+    (r"[0-7][0-9A-HJKMNP-TV-Z]{25}", "ID"),
+    (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", "TIME"),
+    (r"\b[12]\d{9}\b", "SECONDS"),
+    (r"\b[0-9a-f]{16}\b", "TOKEN"),
+    (r" \d+[smhd] ", " AGE "),
+    (r" {2,}", "  "),
+)
+
+
+def alike(text: str) -> list[str]:
+    """The lines of an output without what is another each time."""
+    for pattern, word in ALIKE:
+        text = re.sub(pattern, word, text)
+    return [line.strip() for line in text.splitlines()]
+
+
+class Login:
+    """A person at the login node: dispatch on this host, its commands to Slurm through the lab's login."""
+
+    def __init__(self, lab: Lab, place: Path) -> None:
+        self.lab = lab
+        self.home = place / "home"
+        self.supervisor: subprocess.Popen[bytes] | None = None
+        config = self.home / ".config" / "dispatch" / "config.toml"
+        config.parent.mkdir(parents=True)
+        through = str(lab.login("alice"))
+        config.write_text(
+            '[clusters.mycluster]\nadapter = "slurm"\n'
+            f"settings = {{transport = {{through = [{through!r}]}}, saveWindow = '2s', killMargin = '1s'}}\n"
+        )
+        path = f"{DISPATCH.parent}:{os.environ['PATH']}"
+        self.env = {**os.environ, "HOME": str(self.home), "LOGNAME": "you", "PATH": path}
+
+    def write(self, name: str, text: str) -> None:
+        """Write a file of the page: below a directory, into the home on the cluster; else here."""
+        if "/" not in name:
+            (self.home / name).write_text(text)
+            return
+        put = f'cd && mkdir -p "$(dirname {name})" && cat > {name}'
+        self.lab.run("alice", ["sh", "-c", put], input=text.encode(), check=True)
+
+    def run(self, line: str) -> str:
+        """Run one command line of the page, and return what it prints, as the page shows it."""
+        words = shlex.split(line)
+        if words[0] == "tmux":
+            self.supervisor = subprocess.Popen(
+                shlex.split(words[-1]), cwd=self.home, env=self.env, stderr=subprocess.DEVNULL
+            )
+            return ""
+        done = subprocess.run(
+            words, cwd=self.home, env=self.env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            text=True, timeout=180, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, f"{line}: {done.stdout}"
+        return done.stdout.rstrip("\n").replace(str(self.home), HOME)
+
+    def leave(self) -> None:
+        """End what was started."""
+        if self.supervisor is not None:
+            self.supervisor.terminate()
+            self.supervisor.wait(30)
+
+
+@pytest.fixture
+def login(tmp_path: Path) -> Iterator[Login]:
+    lab = bring_up(accounting=True)
+    login = Login(lab, tmp_path)
+    yield login
+    login.leave()
+    lab.down()
+
+
+def test_the_tutorial_prints_what_its_page_shows(login: Login) -> None:
+    page = PAGE.read_text()
+    for block in blocks_of(PAGE):
+        if block.mark.startswith("file: "):
+            login.write(block.mark.removeprefix("file: "), block.text)
+        elif block.language == "console":
+            command, _, shown = block.text.partition("\n")
+            if command == "$ dispatch show --why big":
+                time.sleep(12)  # the supervisor looks every 10 s; a person would take as long to read
+            said = login.run(command.removeprefix("$ "))
+            page = page.replace(block.text, f"{command}\n{said}\n" if said else f"{command}\n")
+            if not WRITE:
+                compare(block, said, shown)
+    if WRITE:
+        PAGE.write_text(page)
+
+
+def compare(block: Block, said: str, shown: str) -> None:
+    """Compare what was printed with what the page shows."""
+    found, expected = alike(said), alike(shown)
+    if block.mark == "varies":
+        found, expected = found[-1:], expected[-1:]
+    assert found == expected, str(block)

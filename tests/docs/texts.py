@@ -1,0 +1,162 @@
+"""What each field means, in a sentence. The tables take names, limits and defaults from the model."""
+
+from __future__ import annotations
+
+from dispatch.adapters.slurm.settings import Settings, TransportSettings
+from dispatch.model.job import (
+    After,
+    Container,
+    Job,
+    KubeflowOptions,
+    SecretSource,
+    SignalBefore,
+    SlurmOptions,
+)
+from dispatch.model.policy import (
+    Backoff,
+    Cessation,
+    Changes,
+    CrashLoop,
+    ExcludeNodes,
+    Limits,
+    Notify,
+    PendingNotice,
+    Policy,
+    Raise,
+    RaiseMemory,
+    Raises,
+    Rule,
+    Trigger,
+)
+from dispatch.shell.config import ClusterConfig, ConfigFile, SupervisorConfig
+from docs.fields import Kind
+
+# fmt: off
+JOB = {
+    "command": "The program and its arguments. It is not a shell line: nothing in it is expanded. With `launcher: torchrun`, the script and its arguments, without `python`.",
+    "name": "A name for people. It need not be unique. The scheduler's own name for the job is ours.",
+    "key": "Submitting the same key with the same job again gives the same job. With another job it is refused.",
+    "cluster": "Which cluster of the configuration. Not needed where there is only one, or a `defaultCluster`.",
+    "labels": "For finding jobs: `dispatch status --label team=nlp`.",
+    "launcher": "`plain` runs the command once on every node. `srun` runs it `tasksPerNode` times on every node. `torchrun` runs `torchrun` with it once on every node, as one training.",
+    "setup": "Lines of shell, run in the job before the command, on its first node. What they export, the command has on every node. Where one fails, the command is not started, and the job script ends with exit code 118.",
+    "workdir": "The working directory, a path on the cluster. Not absolute: below your home there. It must exist. Default: your home directory there.",
+    "output": "Where the output goes; not absolute: below `workdir`. `%j` is the job's id, `%n` its submission, `%%` a percent sign, and `%r`, the restart, is 0 on Slurm. Default: `dispatch-%j-%n.out`.",
+    "env": "Environment variables of the command. Names that begin with `DISPATCH_` are refused. Your shell's own environment is not passed on.",
+    "secretEnv": "Environment variables whose values are read from a file on the node. The value is never in a record, a log or a process list.",
+    "container": "The image in which the command runs.",
+    "nodes": "How many nodes.",
+    "tasksPerNode": "How many processes on each node, with `launcher: srun`. With `torchrun`, how many workers where there are no GPUs.",
+    "gpusPerNode": "How many GPUs on each node. With `torchrun`, also how many workers.",
+    "gpuType": "Their type, as the cluster names it. Only with `gpusPerNode`.",
+    "cpusPerTask": "How many CPUs for each process.",
+    "memory": "Memory on each node. Rounded up to whole MiB on Slurm. Not set: the cluster's default.",
+    "exclusive": "Whether the nodes are for this job alone.",
+    "timeLimit": "The time limit of one execution. Rounded up to whole minutes on Slurm. Not set: the partition's default.",
+    "signalBefore": "A signal to the command's processes some time before the limit, so that they can save. It needs a `timeLimit`.",
+    "partition": "The partition.",
+    "account": "The account that is charged.",
+    "qos": "The quality of service.",
+    "constraint": "Features that the nodes must have.",
+    "priority": "The priority among your own jobs.",
+    "after": "Jobs that must come first.",
+    "matrix": "One job for each point of a grid.",
+    "maxActive": "How many jobs of the matrix may be active at once. Only with `matrix`.",
+    "slurm": "What only Slurm understands.",
+    "kubeflow": "What only Kubeflow Trainer understands.",
+    "recovery": "What is done when an execution ends. A policy, or the name of one in the configuration. Not set: nothing is tried again; the job ends with its cause.",
+}
+TEXTS: dict[Kind, dict[str, str]] = {
+    Job: JOB,
+    SecretSource: {"file": "A path on the node; `~/` is your home. It is read when the job runs."},
+    Container: {"image": "The image.", "mounts": "What is mounted: `source:target`.", "workdir": "The working directory inside."},
+    SignalBefore: {"signal": "The signal, such as `USR1`.", "lead": "How long before the time limit. At most 65535 s on Slurm."},
+    After: {"job": "The other job, by its key, name or id.", "state": "The state that it must have reached."},
+    SlurmOptions: {"options": "Long options of `sbatch` without the dashes: `{reservation: launch}`. `true` gives the option alone. Those that the protocol owns, and those that a field of the job says already, are refused."},
+    KubeflowOptions: {"runtime": "The training runtime.", "podPatch": "Changes to the pod."},
+    Policy: {
+        "rules": "The rules. The first that matches decides. One whose `limit` is used up, or that has nothing left to raise, is passed over.",
+        "unmatched": "What is done where no rule is left: end the job with its cause, or hold it for a person.",
+        "limits": "Budgets over the whole life of the job.",
+        "crashLoop": "A brake for a job that ends again and again soon after its start.",
+        "cessation": "What the next execution needs as a sign that the last one is gone.",
+        "pending": "Tell somebody when the job waits too long. **Not carried out yet: the plan refuses it.**",
+        "notify": "Tell somebody of an event. **Not carried out yet: the plan refuses it.**",
+    },
+    Rule: {
+        "when": "What the rule matches: causes by their names, or triggers that look closer.",
+        "do": "`resubmit` runs the job again as a new object of the scheduler. `hold` does the same, but the new object waits for `dispatch release`. `fail` ends the job. `restart` would run the same object again; **no adapter can yet, so the plan refuses it unless `orElse` is given**.",
+        "orElse": "What is done where `restart` cannot be had. Only with `do: restart`.",
+        "limit": "How often the rule may be used. Not set: only `limits` bound it.",
+        "within": "Count only uses within so long before the end. Only with `limit`.",
+        "budget": "Which budget is charged, where it should not be the cause's own (see [causes](causes.md#causes)).",
+        "backoff": "How long to wait before the next execution. Not set: 30 s, doubling up to 10 min (for `hold`: no wait).",
+        "excludeNodes": "Keep the next executions off some nodes of this one.",
+        "raise": "Raise limits of the job. Where none can rise any more, the rule is passed over.",
+        "with": "Change fields of the job from here on.",
+    },
+    Trigger: {
+        "cause": "The cause, one that a rule can match.",
+        "exitCode": "Only with one of these exit codes, 0 to 255.",
+        "signal": "Only with one of these signals, named without `SIG`.",
+        "by": "Only where this person did it: you, an administrator, or somebody else. Slurm tells only with accounting.",
+        "suspected": "Only where the evidence hints at this other cause, without proving it.",
+    },
+    Backoff: {
+        "initial": "The wait after the first use of the rule. It doubles with each further use.",
+        "max": "The longest wait, before jitter. At least `initial`.",
+        "jitter": "Percent by which a wait may be longer, never shorter.",
+    },
+    ExcludeNodes: {
+        "which": "`failed`: the nodes that the cause names. `all`: all nodes of the execution.",
+        "for": "For how long.",
+        "max": "At most so many nodes at once, the newest first.",
+    },
+    Raises: {"timeLimit": "Raise the time limit. The job must have one.", "memory": "Raise the memory. The job must ask for some."},
+    Raise: {"percent": "To so many percent of what it is now.", "max": "At most to this."},
+    RaiseMemory: {"percent": "To so many percent of what it is now.", "max": "At most to this."},
+    Changes: {
+        "partition": "Another partition.", "account": "Another account.", "qos": "Another quality of service.",
+        "constraint": "Other features of nodes.", "nodes": "Another number of nodes.", "memory": "Another amount of memory.",
+        "timeLimit": "Another time limit.", "env": "Environment variables, added to the job's.",
+    },
+    Limits: {
+        "total": "How many ended executions are charged in all.",
+        "infrastructure": "How many are charged to the infrastructure.",
+        "program": "How many are charged to the program.",
+    },
+    CrashLoop: {
+        "executions": "So many executions in a row …", "shorterThan": "… that each ran shorter than this.",
+        "do": "Hold the job for a person, or end it.",
+    },
+    Cessation: {
+        "after": "`proof`: the last execution must be proven gone. A duration: after so long it is taken for gone without proof, and **two copies may run if it is not**.",
+        "holdAfter": "Where no proof has come for so long, hold the job. Who releases it says that the last execution is gone.",
+    },
+    PendingNotice: {"longerThan": "How long.", "do": "What is done."},
+    Notify: {"on": "Of what.", "command": "A command.", "webhook": "A URL. One of the two."},
+    ConfigFile: {
+        "clusters": "The clusters, by the names that jobs use.",
+        "policies": "Recovery policies, by the names that jobs use: `recovery: NAME`.",
+        "records": "Where the records are. Not absolute: beside this file. `~/` is your home. Default: `~/.local/state/dispatch/records.db`.",
+        "defaultCluster": "The cluster of a job that names none.",
+        "supervisor": "How a supervisor works.",
+    },
+    ClusterConfig: {"adapter": "The adapter: `slurm`.", "settings": "The adapter's own settings; for Slurm, see below."},
+    SupervisorConfig: {
+        "poll": "The time between two looks at a cluster. At least 1 s. While a person waits, at most 5 s.",
+        "concurrency": "How many calls may be under way on one cluster at once.",
+    },
+    Settings: {
+        "transport": "The way to the host that has Slurm's commands.",
+        "sharedDir": "Where each execution records its start: a directory that the login host and every node can write. It begins with `/`, `~/` or `$HOME/`.",
+        "callWindow": "How long after its intent a write may still begin.",
+        "saveWindow": "How long the controller may forget what it acknowledged. An end is certain only after it.",
+        "killMargin": "Added to Slurm's KillWait: the time from a node's registration until it has killed what it should not run.",
+    },
+    TransportSettings: {
+        "kind": "`local`: the commands are on this host.",
+        "through": 'A command that runs its arguments, unchanged, where the commands are. Such as `["sudo", "-u", "alice"]`. Not `ssh`, which joins its arguments.',
+    },
+}
+# fmt: on
