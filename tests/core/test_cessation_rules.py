@@ -336,3 +336,17 @@ def test_nodes_are_not_asked_of_a_job_that_has_nothing_to_prove() -> None:
     for view in (record(), record(*ran()), judged(record(*ran()), ended())):
         assert nodes_wanted(view) is None
     assert header().id == view.id
+
+
+def test_an_end_after_a_forgotten_start_needs_the_kill_wait_though_it_is_ordinary() -> None:
+    again = ended(started=at(50))
+    view = judged(record(*ran(), policy=AGAIN), again, sent=60)
+    assert view.decisions[-1][1].verdict.cause is Cause.PREEMPTED
+    _, made = settled_step(view, again, sent=100, nodes=BOTH_UP)
+    assert waits(made) == ("await cessation", 140)
+
+
+def test_what_is_superseded_is_found_wherever_it_is_listed() -> None:
+    view, _ = settled_step(record(*ran(), policy=AGAIN), running(), running(2))
+    for shown in ((running(), running(2)), (running(2), running())):
+        assert calls(step(view, *shown, sent=1)) == (Verb.STOP, 1)

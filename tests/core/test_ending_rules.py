@@ -286,3 +286,15 @@ def test_a_tainted_object_that_succeeded_has_succeeded() -> None:
     for proven in (True, False):
         view = judged(record(*opening(), unknown), succeeded(proven=proven))
         assert verdict(view) == (State.SUCCEEDED, None)
+
+
+def test_another_cause_that_nothing_proves_stays_as_the_scheduler_said() -> None:
+    view = judged(record(*ran()), ended(cause=Cause.TIMEOUT, proven=False))
+    assert view.decisions[-1][1].verdict.cause is Cause.TIMEOUT
+    assert view.decisions[-1][1].verdict.detail.suspected is None
+
+
+def test_a_request_to_stop_forgets_what_was_refused() -> None:
+    busy = Settled(intent="open-1", outcome=Outcome.BUSY, reason="full", retry_at=at(600))
+    for view in (record(*opening(), busy, STOP), record(*opening(), STOP, busy)):
+        assert (view.retry_at, view.retry_why) == (None, "")

@@ -330,7 +330,7 @@ def test_a_hold_is_the_newest_that_was_asked_for() -> None:
 def test_adopting_says_so() -> None:
     known = record(Adopted(submission=3, attempt="a", observation=running(3))).objects[3]
     assert (known.adopted, known.phase, known.ran, known.why) == (True, Phase.OPEN, running(3), "")
-    assert (known.ref, known.attempt, known.base) == (ref(3), "a", 0)
+    assert (known.ref, known.attempt, known.base, known.seen) == (ref(3), "a", 0, running(3))
     assert record(Adopted(submission=3, attempt="a", observation=queued(3))).objects[3].ran is None
 
 

@@ -49,7 +49,7 @@ from dispatch.model.journal import (
     StopAsked,
     Verb,
 )
-from dispatch.model.status import Cause, Gate, State, Verdict
+from dispatch.model.status import Cause, Evidence, Gate, Observation, Source, State, Verdict
 from dispatch.model.steps import Append
 from dispatch.model.view import Phase
 
@@ -359,3 +359,16 @@ def test_an_object_of_another_store_is_never_taken_for_ours() -> None:
     foreign = seen(1, gated().verdict, ref=ref(1), key=replace(gated().key, store="other"))
     _, made = settled_step(view, foreign, nodes=BOTH_UP)
     assert row(made) == "blocked by another object"
+
+
+def with_fact(seen: Observation, value: str) -> Observation:
+    fact = Evidence(source=Source.TICKET, field="exit", value=value, read_at=at(0))
+    return replace(seen, verdict=replace(seen.verdict, evidence=(fact,)))
+
+
+def test_new_evidence_is_recorded_of_an_end_alone() -> None:
+    view = record(*ran(), read(with_fact(ended(), "1")))
+    assert kinds(step(view, with_fact(ended(), "2"))) == ["Observed"]
+    assert row(step(view, with_fact(ended(), "1"))) == "await save window"
+    view = record(*opened(), read(with_fact(queued(), "1")))
+    assert row(step(view, with_fact(queued(), "2"))) == "watch"

@@ -8,6 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from core.builders import (
+    JOB,
     at,
     calls,
     ceased,
@@ -24,11 +25,7 @@ from core.builders import (
     tell,
 )
 from core.policies import decided, failed, known, rule
-from dispatch.core.recovery import (
-    FREE_CAUSES,
-    MOST_FREE_RETRIES,
-    decide,
-)
+from dispatch.core.recovery import FREE_BACKOFF, FREE_CAUSES, MOST_FREE_RETRIES, backoff, decide
 from dispatch.model.answers import Action
 from dispatch.model.epoch import Epoch
 from dispatch.model.journal import Decided, HoldAsked, Verb
@@ -39,6 +36,7 @@ from dispatch.model.policy import (
     Budget,
     Changes,
     CrashLoop,
+    ExcludeNodes,
     Limits,
     Policy,
     Trigger,
@@ -277,3 +275,25 @@ def test_faults_of_ours_are_counted_in_a_row_and_back_off() -> None:
     assert waits_ == sorted(waits_, key=str)
     assert waits_[1] is not None
     assert waits_[1] >= at(10)
+
+
+def test_what_no_rule_matches_is_told_by_the_budget_that_is_used_up_too() -> None:
+    policy = Policy(limits=Limits(infrastructure=0))
+    assert decided(policy, failed()).why == "limits.infrastructure of 0 is used up"
+    assert "no rule matches" in decided(policy, failed(Cause.TIMEOUT)).why
+
+
+def test_used_up_budgets_leave_nothing_of_the_rule_behind() -> None:
+    policy = Policy(
+        rules=(rule(Cause.NODE_LOST, with_=Changes(qos="x"), exclude_nodes=ExcludeNodes()),),
+        limits=Limits(total=0),
+    )
+    found = decided(policy, failed(Cause.NODE_LOST, nodes=("n1",)))
+    assert (found.changes, found.exclude, found.exclude_until) == (None, (), None)
+
+
+def test_a_fault_of_ours_waits_its_own_backoff() -> None:
+    view = replace(record(), lost_starts=3)
+    object_ = replace(known(2), seen=ended(2, restarts=4))
+    found = decide(view, object_, failed(Cause.FENCED), at(0))
+    assert found.due == at(0) + backoff(FREE_BACKOFF, 3, JOB, 2, 4)

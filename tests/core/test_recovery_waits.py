@@ -69,7 +69,7 @@ def test_jitter_only_ever_lengthens_a_backoff_and_nothing_overflows(
     found = backoff(wait, uses, JOB, 1, 0)
     plain = min(wait.initial.ms << min(uses, 50), longest)
     assert plain <= found.ms <= plain + plain * jitter // 100
-    assert found == backoff(wait, uses, JOB, 1, 0)
+    assert found == backoff(wait, uses, JOB, 1, 0) == Duration.of_ms(found.ms)
 
 
 def test_a_backoff_doubles_up_to_its_maximum() -> None:
@@ -199,7 +199,7 @@ def raised(rules: tuple[Rule, ...], count: int, **fields: Any) -> JobView:
 
 
 def test_a_raised_time_limit_grows_by_its_percentage_up_to_its_maximum() -> None:
-    limits = []
+    limits: list[str] = []
     for count in (0, 1, 2, 3):
         view = raised((raising("60h"),), count, time_limit=TimeLimit.parse("24h"))
         limits.append(str(effective_job(view).time_limit))
@@ -222,7 +222,7 @@ def test_a_job_without_the_limit_has_nothing_to_raise() -> None:
 
 
 def test_memory_is_raised_alike() -> None:
-    sizes = []
+    sizes: list[tuple[str, int | None]] = []
     for count in (1, 2, 3):
         view = raised((raising(memory="400G"),), count, memory=Size.parse("200G"))
         sizes.append((str(effective_job(view).memory), view.decisions[-1][1].rule))
@@ -316,3 +316,32 @@ def test_a_decision_is_one_append_with_its_hold() -> None:
     assert [type(event) for event in made.events] == [Decided, HoldAsked]
     assert row(made) == "judge"
     assert row(step(view, queued(), sent=31)) == "record what was read"
+
+
+def test_a_rule_waits_by_its_uses_and_its_epoch() -> None:
+    wait = Backoff(initial=s("1h"), max=s("9h"), jitter=100)
+    view = after(record(policy=Policy(rules=(rule(backoff=wait),))), failed(), failed())
+    object_ = replace(known(7), seen=ended(7, restarts=4))
+    found = decide(view, object_, failed(), at(0))
+    assert found.due == at(0) + backoff(wait, 2, JOB, 7, 4)
+
+
+def test_the_nodes_of_the_last_execution_are_left_out_not_those_of_a_later_read() -> None:
+    object_ = replace(known(), seen=ended(nodes=("n7",)))
+    found = decide(
+        record(policy=excluding(which=Which.ALL)), object_, failed(Cause.NODE_LOST), at(0)
+    )
+    assert found.exclude == ("n1", "n2")
+
+
+def test_a_decision_without_changes_does_not_hide_a_later_one() -> None:
+    rules = (rule(limit=1), rule(with_=Changes(qos="x")))
+    assert effective_job(after(record(policy=Policy(rules=rules)), failed(), failed())).qos == "x"
+
+
+def test_raised_limits_are_whole_numbers() -> None:
+    view = raised((raising("60h"),), 1, time_limit=TimeLimit.of_ms(1_001))
+    assert effective_job(view).time_limit == TimeLimit.of_ms(1_501)
+    huge = Size(2**60 + 1)
+    view = raised((raising(memory="9000000T"),), 1, memory=huge)
+    assert effective_job(view).memory == huge * 150 // 100

@@ -308,7 +308,7 @@ def test_a_hold_of_ours_that_is_not_wanted_is_released_by_its_instance() -> None
     view = record(*opened(), hold(3), ReleaseAsked(instance=3, by="bob"))
     _, made = settled_step(view, held(instance=3))
     assert isinstance(made, Call)
-    assert (made.verb, made.instance, made.ref) == (Verb.RELEASE, 3, "ref-1")
+    assert (made.verb, made.submission, made.instance, made.ref) == (Verb.RELEASE, 1, 3, "ref-1")
 
 
 def test_a_hold_with_a_time_ends_by_itself_and_not_before() -> None:
