@@ -65,11 +65,20 @@ CASES = {
         ("true",), State.FAILED, Cause.REJECTED, {"partition": "nosuch"}, executions=0
     ),
     "missing working directory": Case(
+        ("true",), State.FAILED, Cause.REJECTED, {"workdir": "/nowhere/at/all"}, executions=0
+    ),
+    "missing working directory, output elsewhere": Case(
         ("true",),
         State.FAILED,
         Cause.LAUNCH_FAILED,
-        {"workdir": "/nowhere/at/all", "recovery": ONCE_MORE},
+        {"workdir": "/nowhere/at/all", "output": "/tmp/%j-%n.out", "recovery": ONCE_MORE},
         executions=2,
+    ),
+    "a secret that cannot be read": Case(
+        ("true",),
+        State.FAILED,
+        Cause.LAUNCH_FAILED,
+        {"secretEnv": {"TOKEN": {"file": "/nowhere"}}},
     ),
     "cancelled by its owner": Case(
         ("sleep", "300"), State.CANCELLED, Cause.CANCELLED, cancelled_by="alice", by=By.OWNER
@@ -155,7 +164,11 @@ def test_it_ends_with_its_state_cause_and_evidence(outcomes: Outcomes, name: str
         sources = {fact.source for fact in verdict.evidence}
         assert Source.QUEUE in sources
     else:
-        assert "Invalid partition name specified" in (detail.reason or "")
+        words = {
+            "unknown partition": "Invalid partition name specified",
+            "missing working directory": "/nowhere/at/all",
+        }
+        assert words[name] in (detail.reason or "")
     assert verdict.proven
 
 

@@ -164,7 +164,7 @@ def test_the_start_and_the_end_are_recorded(node: Node) -> None:
         "restarts": "2", "store": STORE, "base": "42",
     }  # fmt: skip
     assert end.pop("ended").isdecimal()
-    assert end == {"status": "5", "signal": "", "attempt": "tok"}
+    assert end == {"status": "5", "signal": "", "attempt": "tok", "launch": ""}
     assert node.tickets.stat().st_mode & 0o077 == 0
 
 

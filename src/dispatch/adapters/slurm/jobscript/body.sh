@@ -4,6 +4,7 @@ dispatch_say() { printf 'dispatch: %s\n' "$*" >&2; }
 
 dispatch_refuse() { # MESSAGE: the launch fails, nothing of the job is started
   dispatch_say "launch failed: $*"
+  dispatch_launch=failed
   dispatch_leave 118
 }
 
@@ -21,7 +22,7 @@ case $dispatch_workdir in
   /*) ;;
   *) dispatch_workdir=$HOME/$dispatch_workdir ;;
 esac
-dispatch_step= dispatch_told= dispatch_interrupted= dispatch_ticket= dispatch_ran= dispatch_signal=
+dispatch_step= dispatch_told= dispatch_interrupted= dispatch_ticket= dispatch_ran= dispatch_signal= dispatch_launch=
 
 # The paths of what we call ourselves, before a profile, setup or env can hide them.
 dispatch_srun=$(command -v srun) dispatch_scancel=$(command -v scancel)
@@ -90,7 +91,7 @@ dispatch_leave() { # STATUS: the end record, written aside so that nobody reads 
     (
       umask 077
       printf '%s\n' "status=$status" "signal=$dispatch_signal" "ended=$(dispatch_now)" "attempt=$dispatch_attempt" \
-        >"$dispatch_dir/.$dispatch_epoch.end.$SLURM_JOB_ID" &&
+        "launch=$dispatch_launch" >"$dispatch_dir/.$dispatch_epoch.end.$SLURM_JOB_ID" &&
         "$dispatch_mv" -f "$dispatch_dir/.$dispatch_epoch.end.$SLURM_JOB_ID" "$dispatch_dir/$dispatch_epoch.end"
     ) || dispatch_say "cannot write $dispatch_dir/$dispatch_epoch.end"
   fi

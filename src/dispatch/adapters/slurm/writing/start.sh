@@ -16,6 +16,7 @@ output=$(at_home "$output")
 if [ ! -d "$workdir" ]; then
   case $output in "$workdir"/*)
     section "workdir"
+    printf '%s\n' "$workdir"
     exit 0
     ;;
   esac

@@ -217,9 +217,9 @@ class Writer:
 
 
 def _created(answer: Answer, what: str) -> int:
-    if answer.section("workdir") is not None:
+    if (workdir := answer.section("workdir")) is not None:
         raise Rejected(
-            f"{what}: its working directory does not exist on the login host.",
+            f"{what}: its working directory {workdir.out.strip()} does not exist on the login host.",
             todo="Correct workdir or make it; or set an absolute output elsewhere, where workdir exists on the nodes only.",
         )
     directory = answer.section("directory")
