@@ -94,7 +94,7 @@ def test_an_end_that_turns_out_to_be_none_is_forgotten_by_us_too() -> None:
     view, _ = settled_step(record(*ran()), ended(), sent=100)
     view, made = settled_step(view, running(), sent=110, boot="b2")
     assert view.objects[1].phase is Phase.OPEN
-    assert view.objects[1].ended is None
+    assert (view.objects[1].ended, view.objects[1].why) == (None, "")
     assert row(made) == "watch"
 
 

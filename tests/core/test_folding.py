@@ -190,11 +190,11 @@ def corrupt(*events: AnyEvent) -> str:
 
 
 def test_a_record_begins_with_its_header_and_has_one() -> None:
-    with pytest.raises(CorruptRecord, match="is empty"):
+    with pytest.raises(CorruptRecord, match=r"^The record is empty\.$"):
         fold([])
     with pytest.raises(CorruptRecord, match="begins with StopAsked"):
         fold([entry(1, StopAsked(by="a"))])
-    assert "second header" in corrupt(header())
+    assert corrupt(header()) == "The record has a second header."
 
 
 def test_versions_follow_one_another() -> None:
@@ -250,7 +250,7 @@ def test_holds_are_numbered_upwards() -> None:
 
 def test_a_job_ends_once_and_is_decided_about_once() -> None:
     end = Ended(verdict=FAILED)
-    assert "ends twice" in corrupt(end, end)
+    assert corrupt(end, end) == "The record ends twice."
     assert "judged" in corrupt(*opened(), read(ended()), DECIDED, DECIDED)
 
 

@@ -135,6 +135,10 @@ def test_each_stop_says_why() -> None:
     view = judged(record(*ran()), succeeded())
     _, made = settled_step(view, running(), sent=50)
     assert why(made) == "the job has ended"
+    full = Settled(intent="stop-1", outcome=Outcome.BUSY, reason="full", retry_at=at(90))
+    view = tell(view, Intended(intent=intent(Verb.STOP)), full)
+    _, made = settled_step(view, running(), sent=60)
+    assert why(made) == "full"
     quiet = Settled(intent="open-1", outcome=Outcome.UNKNOWN, reason="", retry_at=at(9))
     _, made = settled_step(record(*opening(), quiet), gated())
     assert why(made) == "an object is being stopped"
@@ -165,6 +169,11 @@ def test_a_start_that_was_lost_says_so() -> None:
     made = appended(step(view, sent=30))
     assert made == Forgot(submission=1, why="the controller lost the object before its open")
     assert record(*opened(), Forgot(submission=1, why="")).objects[1].why == "the controller forgot a write of it"  # fmt: skip
+
+
+def test_a_taint_without_a_reason_says_what_it_is() -> None:
+    unknown = Settled(intent="open-1", outcome=Outcome.UNKNOWN)
+    assert record(*opening(), unknown).objects[1].why == "its open may have landed"
 
 
 def test_a_verdict_without_evidence_says_so() -> None:
