@@ -108,12 +108,17 @@ def _fault_of(path: str, text: str) -> Fault | None:
     return None
 
 
+def _quoted(value: str) -> str:
+    # sbatch refuses a script with a DOS line break in it, quoted or not.
+    return shlex.quote(value).replace("\r", "'$'\\r''")
+
+
 def _constant(name: str, value: str) -> str:
-    return f"dispatch_{name}={shlex.quote(value)}\n"
+    return f"dispatch_{name}={_quoted(value)}\n"
 
 
 def _list(name: str, values: Iterable[str]) -> str:
-    lines = "".join(f"  {shlex.quote(value)}\n" for value in values)
+    lines = "".join(f"  {_quoted(value)}\n" for value in values)
     return f"dispatch_{name}=(\n{lines})\n" if lines else f"dispatch_{name}=()\n"
 
 
