@@ -48,15 +48,13 @@ def test_a_block_names_a_language_that_is_checked(block: Block) -> None:
 
 
 def job_of(block: Block) -> Job:
-    """A block of YAML is a job, or a part of one: of a job without its command, or a policy, or its rules."""
+    """A block of YAML is a job, or a part of one without its command; a policy of the configuration stands in by name."""
     data, _ = parse_yaml(block.text, where=str(block))
-    if isinstance(data, list):
-        data = {"recovery": {"rules": data}}
     assert isinstance(data, dict)
-    document = cast("dict[str, Any]", data)
-    policy = document.get("recovery")
-    named = {"recovery": {}} if isinstance(policy, str) else {}
-    return decode_document({"command": ["x"], **document, **named}, Job, where=str(block))
+    document = {"command": ["x"], **cast("dict[str, Any]", data)}
+    if isinstance(document.get("recovery"), str):
+        document["recovery"] = {}
+    return decode_document(document, Job, where=str(block))
 
 
 @blocks("yaml")
@@ -125,6 +123,9 @@ def commands_of(block: Block) -> list[str]:
     return lines
 
 
+SEPARATOR = re.compile(r"&&?|\|\|?|;|\d?[<>].*")
+
+
 def dispatch_words(line: str) -> list[list[str]]:
     """The words of each call of ``dispatch`` in a command line; those of one in quotes too."""
     words = shlex.split(line, comments=True)
@@ -132,17 +133,22 @@ def dispatch_words(line: str) -> list[list[str]]:
     for index, word in enumerate(words):
         if " " in word:
             calls += dispatch_words(word)
-        elif Path(word).name == "dispatch" and (index == 0 or words[index - 1] != "-s"):
+        elif Path(word).name == "dispatch" and begins_a_command(words, index):
+            rest = words[index + 1 :]
             end = next(
-                (
-                    place
-                    for place, other in enumerate(words[index:], index)
-                    if other in {"&&", "||", "|", ";", "&", ">", ">>", "2>&1", "<"}
-                ),
-                len(words),
+                (place for place, other in enumerate(rest) if SEPARATOR.fullmatch(other)), len(rest)
             )
-            calls.append(words[index + 1 : end])
+            calls.append(rest[:end])
     return calls
+
+
+def begins_a_command(words: list[str], index: int) -> bool:
+    """Whether the word at that place is a program, and not another one's argument."""
+    before = words[index - 1] if index else ""
+    after_a_setting = re.match(r"[A-Z_]+=", before) is not None
+    by_ssh = index > 1 and words[index - 2] == "ssh"
+    between = before == "*" or SEPARATOR.fullmatch(before) is not None
+    return not index or between or after_a_setting or by_ssh
 
 
 def accept(words: list[str]) -> None:
@@ -163,3 +169,4 @@ def test_the_check_of_command_lines_sees_a_wrong_one() -> None:
     with pytest.raises(click.UsageError):
         accept(words)
     assert dispatch_words("tmux new -d -s dispatch 'dispatch supervise'") == [["supervise"]]
+    assert dispatch_words("cd dispatch; ssh login2 dispatch status") == [["status"]]

@@ -109,7 +109,9 @@ def test_the_tutorial_prints_what_its_page_shows(login: Login) -> None:
         elif block.language == "console":
             command, _, shown = block.text.partition("\n")
             if command == "$ dispatch show --why big":
-                time.sleep(12)  # the supervisor looks every 10 s; a person would take as long to read
+                time.sleep(
+                    12
+                )  # the supervisor looks every 10 s; a person would take as long to read
             said = login.run(command.removeprefix("$ "))
             page = page.replace(block.text, f"{command}\n{said}\n" if said else f"{command}\n")
             if not WRITE:
