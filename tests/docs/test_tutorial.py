@@ -77,6 +77,7 @@ class Login:
             self.supervisor = subprocess.Popen(
                 shlex.split(words[-1]), cwd=self.home, env=self.env, stderr=subprocess.DEVNULL
             )
+            self.until_somebody_supervises()
             return ""
         done = subprocess.run(
             words, cwd=self.home, env=self.env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
@@ -84,6 +85,13 @@ class Login:
         )  # fmt: skip
         assert done.returncode == 0, f"{line}: {done.stdout}"
         return done.stdout.rstrip("\n").replace(str(self.home), HOME)
+
+    def until_somebody_supervises(self) -> None:
+        """Wait until the supervisor has given its first sign of life."""
+        begin = time.monotonic()
+        while "Nobody supervises" in self.run("dispatch status"):
+            assert time.monotonic() - begin < 30, "no supervisor within 30 s"
+            time.sleep(0.2)
 
     def leave(self) -> None:
         """End what was started."""
