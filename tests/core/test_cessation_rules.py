@@ -9,6 +9,7 @@ from core.builders import (
     BOTH_UP,
     at,
     calls,
+    cancelled,
     ended,
     gated,
     header,
@@ -46,7 +47,7 @@ from dispatch.model.journal import (
 )
 from dispatch.model.policy import HOLD_BY_CESSATION, Cessation, Policy, Rule
 from dispatch.model.status import Cause, Detail, NodeReport, Observation
-from dispatch.model.steps import Append, Look
+from dispatch.model.steps import Append, Call, Look
 from dispatch.model.view import JobView, Phase
 
 AGAIN = Policy(rules=(Rule(when=(Cause.PREEMPTED, Cause.NODE_LOST), do=Action.RESUBMIT),))
@@ -350,3 +351,10 @@ def test_what_is_superseded_is_found_wherever_it_is_listed() -> None:
     view, _ = settled_step(record(*ran(), policy=AGAIN), running(), running(2))
     for shown in ((running(), running(2)), (running(2), running())):
         assert calls(step(view, *shown, sent=1)) == (Verb.STOP, 1)
+
+
+def test_what_is_live_though_judged_is_found_behind_what_has_ended() -> None:
+    view = judged(record(*ran(), policy=AGAIN), ended())
+    _, made = settled_step(view, cancelled(2, ref="orphan"), running(), sent=50)
+    assert isinstance(made, Call)
+    assert (made.verb, made.ref) == (Verb.STOP, "ref-1")

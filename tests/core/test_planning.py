@@ -234,7 +234,10 @@ def test_the_features_of_a_policy_are_features_of_the_job() -> None:
 
 @pytest.mark.parametrize(
     ("limit", "reason"),
-    [(None, "it needs a timeLimit"), ("5m", "does not fit into the timeLimit of 5m")],
+    [
+        (None, "signalBefore: it needs a timeLimit to come before"),
+        ("5m", "signalBefore: a lead of 5m does not fit into the timeLimit of 5m"),
+    ],
 )
 def test_a_signal_before_the_limit_needs_a_limit_to_come_before(
     limit: str | None, reason: str
@@ -242,7 +245,7 @@ def test_a_signal_before_the_limit_needs_a_limit_to_come_before(
     signal = SignalBefore(signal="USR1", lead=s("5m"))
     time_limit = TimeLimit.parse(limit) if limit else None
     (found,) = reasons(job(signal_before=signal, time_limit=time_limit), answers())
-    assert reason in found
+    assert found == reason
 
 
 def test_a_signal_that_fits_is_accepted() -> None:
@@ -293,3 +296,10 @@ def test_a_plan_notes_what_is_not_proven() -> None:
     plan = make_plan(job(), answers(capabilities={Capability.FENCE: NO}))
     (note,) = plan.notes
     assert note.startswith("Fence is no (read, not here): a second launch")
+
+
+def test_what_a_cluster_can_do_is_accepted() -> None:
+    policy = Policy(rules=(resubmit(Cause.NODE_LOST), resubmit(do=Action.HOLD)))
+    plan = make_plan(job(policy), answers())
+    assert [planned.action for planned in plan.rules] == [Action.RESUBMIT, Action.HOLD]
+    assert plan.notes == ()

@@ -322,6 +322,7 @@ def test_an_end_that_was_read_and_purged_is_judged_as_it_was_read() -> None:
     made = step(view, sent=130)
     assert isinstance(made, Append)
     assert [type(event) for event in made.events] == [Ended]
+    assert made.row == "judge"
 
 
 def test_a_gated_object_that_vanished_is_started_again_under_its_number() -> None:

@@ -89,6 +89,11 @@ def test_the_jitter_of_an_epoch_is_the_same_for_every_supervisor_for_ever() -> N
     assert str(backoff(wait, 0, JOB, 1, 0)) == "1h51m44s215ms"
 
 
+def test_jitter_is_rounded_down_to_whole_milliseconds() -> None:
+    wait = Backoff(initial=s("7d"), max=s("7d"), jitter=33)
+    assert backoff(wait, 0, JOB, 15, 0).ms == 646_085_171
+
+
 def test_due_counts_from_the_recorded_end() -> None:
     policy = Policy(rules=(rule(backoff=Backoff(initial=s("10m"), jitter=0)),))
     view = record(policy=policy)

@@ -347,6 +347,7 @@ def test_a_start_that_was_refused_for_good_ends_the_job_as_rejected() -> None:
 
 def test_a_refused_start_that_a_person_stopped_ends_as_stopped() -> None:
     view = tell(refused(Verb.START, Outcome.REJECTED), StopAsked(by="alice"))
+    assert row(step(view)) == "end refused"
     view, _ = settled_step(view)
     assert view.verdict is not None
     assert view.verdict.cause is Cause.STOPPED
@@ -381,3 +382,9 @@ def test_an_adopted_object_keeps_its_attempt() -> None:
     assert isinstance(adopted, Adopted)
     assert (adopted.submission, adopted.attempt) == (1, "mine")
     assert row(made) == "adopt"
+
+
+def test_a_hold_that_is_not_wanted_any_more_is_released_after_the_open_and_not_before() -> None:
+    view = record(*started(), hold(), ReleaseAsked(instance=1, by="alice"))
+    _, made = settled_step(view, gated(hold=HoldSeen(instance=1)))
+    assert calls(made) == (Verb.OPEN, 1)
