@@ -325,6 +325,12 @@ def test_an_end_that_was_read_and_purged_is_judged_as_it_was_read() -> None:
     assert made.row == "judge"
 
 
+def test_a_failure_that_was_read_and_purged_is_decided_about() -> None:
+    view, _ = settled_step(record(*ran(), read(ended(), sent=100)), sent=130)
+    (_, decided) = view.decisions[-1]
+    assert (decided.submission, decided.verdict) == (1, ended().verdict)
+
+
 def test_a_gated_object_that_vanished_is_started_again_under_its_number() -> None:
     view, made = settled_step(record(*started(), read(gated())), sent=100)
     assert waits(made) == ("await evidence", 130)
