@@ -5,10 +5,11 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 from msgspec import inspect
 
+from dispatch.model.documents_leaves import is_list, is_mapping
 from dispatch.model.job import Job
 
 CANARY = "CANARY-of-the-hostile-tests"
@@ -141,15 +142,13 @@ KEYS = {"slurm.options": "wckey", "env": "NAME", "secretEnv": "NAME", "matrix": 
 """A name that is right, for mappings in which not every name is."""
 
 
-def merged(below: Any, above: Any) -> Any:
+def merged(below: object, above: object) -> Any:
     """Lay one document over another."""
-    if isinstance(below, dict) and isinstance(above, dict):
-        under, over = cast("dict[str, Any]", below), cast("dict[str, Any]", above)
-        both = {name: merged(under[name], over[name]) for name in under if name in over}
-        return {**under, **over, **both}
-    if isinstance(below, list) and isinstance(above, list) and below and above:
-        first, *others = cast("list[Any]", above)
-        return [merged(cast("list[Any]", below)[0], first), *others]
+    if is_mapping(below) and is_mapping(above):
+        both = {name: merged(below[name], above[name]) for name in below if name in above}
+        return {**below, **above, **both}
+    if is_list(below) and is_list(above) and below and above:
+        return [merged(below[0], above[0]), *above[1:]]
     return above
 
 

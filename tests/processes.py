@@ -1,0 +1,102 @@
+"""The command as a process of its own, in a directory with a configuration; what it says is held to the rules for all."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+DISPATCH = (sys.executable, "-m", "dispatch")
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a command has said, and its exit code."""
+
+    words: tuple[str, ...]
+    code: int
+    out: str
+    err: str
+
+    @property
+    def error(self) -> dict[str, Any]:
+        """The error on standard error, which is JSON Lines."""
+        documents = [json.loads(line) for line in self.err.splitlines()]
+        [error] = [document["error"] for document in documents if "error" in document]
+        return cast("dict[str, Any]", error)
+
+    @property
+    def documents(self) -> list[dict[str, Any]]:
+        """The JSON documents on standard output."""
+        return [json.loads(line) for line in self.out.splitlines()]
+
+
+class Place:
+    """A directory in which a person works: its configuration, job files and records."""
+
+    def __init__(self, directory: Path, config: str) -> None:
+        self.directory = directory
+        self.config = directory / "dispatch.toml"
+        self.config.write_text(config)
+        self.records = directory / "records.db"
+
+    def env(self, **changes: str | None) -> dict[str, str]:
+        """The environment of a command, with changes; ``None`` takes a variable away."""
+        env: dict[str, str | None] = {
+            **os.environ,
+            "DISPATCH_RECORDS": str(self.records),
+            **changes,
+        }
+        return {name: value for name, value in env.items() if value is not None}
+
+    def write(self, name: str, content: str | bytes | Mapping[str, Any]) -> str:
+        """Write a file, and return its name."""
+        if isinstance(content, Mapping):
+            content = json.dumps(content)
+        data = content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content
+        (self.directory / name).write_bytes(data)
+        return name
+
+    def run(
+        self,
+        *words: str,
+        env: Mapping[str, str] | None = None,
+        through: Sequence[str] = (),
+        timeout: float = 120,
+    ) -> Said:
+        """Run the command to its end, through another command where one is given."""
+        done = subprocess.run(
+            [*through, *DISPATCH, *words],
+            cwd=self.directory,
+            env=env or self.env(),
+            capture_output=True,
+            stdin=subprocess.DEVNULL,
+            timeout=timeout,
+            check=False,
+        )
+        said = Said(words, done.returncode, done.stdout.decode(), done.stderr.decode())
+        check_manners(said)
+        return said
+
+    def jobs(self, *words: str) -> list[dict[str, Any]]:
+        """Every job, as `status --all --json` lists it."""
+        said = self.run("status", "--all", "--json", "--limit", "1000", *words)
+        assert said.code == 0, said
+        [document] = said.documents
+        return cast("list[dict[str, Any]]", document["jobs"])
+
+
+def check_manners(said: Said) -> None:
+    """No traceback ever; no control character on a terminal; an error says what and what to do, on standard error."""
+    both = said.out + said.err
+    assert "Traceback (most recent call last)" not in both, said
+    strange = {letter for letter in both if not letter.isprintable() and letter != "\n"}
+    assert not strange or said.words[0] == "logs", f"{strange} in {said}"
+    if "--json" in said.words:
+        for line in (said.out + said.err).splitlines():
+            assert json.loads(line)["schemaVersion"] == 1, said
