@@ -143,6 +143,24 @@ def test_an_object_whose_comment_is_changed_by_hand_breaks_nothing(
     assert view.verdict.cause is Cause.STOPPED
 
 
+def test_a_job_that_runs_under_a_changed_comment_is_not_started_again(
+    own: Lab, tmp_path: Path
+) -> None:
+    """Its records have long had the time to vanish, and its policy would start it again."""
+    own.set_conf(MinJobAge="2")
+    site = Site(own, tmp_path)
+    again = {"when": ["Unknown"], "do": "resubmit", "backoff": {"initial": "1s", "max": "1s"}}
+    policy = {"rules": [again], "cessation": {"after": "1s"}}
+    job = site.submit("sleep", "15", recovery=policy)
+    number = (site.running(job), site.slurm_id(job))[1]
+    site.lab.text("alice", "scontrol", "update", f"JobId={number}", "Comment=mine now")
+    while state_of(site, number) == "RUNNING":
+        next(site.driving([job], 60))
+        assert starts(site, job) == 1, site.trace(job)
+    site.close()
+    own.set_conf(MinJobAge="300")
+
+
 def test_a_reason_of_an_administrator_is_shown_and_not_obeyed(site: Site, person: Place) -> None:
     lab = site.lab
     job = site.submit("true", slurm={"options": {"nodelist": "n1"}})

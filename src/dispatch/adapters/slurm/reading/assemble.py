@@ -153,13 +153,19 @@ class Found(Value):
     foreign: int = 0
 
 
+UNREADABLE = Marks(store="unreadable", submission=0, attempt="unreadable", base=0, spec="")
+"""The marks of an object whose comment says nothing that is ours."""
+
+
 def facts_of(answer: Answer, jobs: Sequence[str], before: dict[str, Tickets]) -> Found:
     """Gather the facts on each object of the jobs. ``before`` are tickets of an earlier read."""
     wanted, foreign = set(jobs), 0
     rows: dict[Ref, QueueRow] = {}
     marks: dict[Ref, Marks] = {}
     for row in answer.queue:
-        ref = _claim(row, decode_comment(row.comment), wanted, marks)
+        # Of our account and by our name, with a comment that somebody has changed: whose it is cannot be told, and it may
+        # run. Under a store's name that none has it counts as somebody else's, which keeps the job from a second copy.
+        ref = _claim(row, decode_comment(row.comment) or UNREADABLE, wanted, marks)
         foreign += ref is None
         if ref is not None:
             rows[ref] = row
