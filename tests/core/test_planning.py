@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from core.builders import s
 from dispatch.core.planning import make_plan
@@ -30,7 +31,6 @@ from dispatch.model.policy import (
     RaiseMemory,
     Raises,
     Rule,
-    Trigger,
     Unmatched,
 )
 from dispatch.model.quantity import Size, TimeLimit
@@ -178,13 +178,16 @@ def test_a_native_yes_whose_rule_is_not_yes_is_refused() -> None:
 # --- cessation
 
 
-def test_where_nothing_proves_cessation_a_new_copy_after_a_loss_is_refused() -> None:
-    rule = resubmit(Trigger(cause=Cause.NODE_LOST), Cause.UNKNOWN, Cause.PREEMPTED)  # type: ignore[arg-type]
+def test_where_nothing_proves_cessation_every_new_copy_is_refused() -> None:
+    """Nodes are read after every end, ordinary ones included: without them the job would wait for ever."""
     can = answers(capabilities={Capability.CESSATION: NO})
-    found = reasons(job(Policy(rules=(resubmit(), rule))), can)
+    fails = resubmit(Cause.TIMEOUT, do=Action.FAIL)
+    policy = Policy(rules=(resubmit(Cause.NODE_LOST), fails, resubmit(Cause.NON_ZERO_EXIT)))
+    found = reasons(job(replace(policy, unmatched=Unmatched.HOLD)), can)
     assert [each.split(" needs ")[0] for each in found] == [
-        "recovery.rules[1]: a new copy after NodeLost",
-        "recovery.rules[1]: a new copy after Unknown",
+        "recovery.rules[0]: a new copy",
+        "recovery.rules[2]: a new copy",
+        "recovery.unmatched: a new copy",
     ]
     assert "recovery.cessation.after: 30m" in found[0]
 

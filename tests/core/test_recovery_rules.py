@@ -258,16 +258,32 @@ def test_too_many_faults_of_ours_in_a_row_ask_for_a_person() -> None:
     view = replace(record(), lost_starts=MOST_FREE_RETRIES)
     found = decide(view, known(), failed(Cause.FORGOTTEN), at(0))
     assert (found.action, found.due) == (Action.HOLD, at(0))
-    assert "11 times" in found.why
+    assert found.why.startswith("11 executions in a row")
+
+
+def test_an_end_that_nobody_knows_is_not_tried_again_for_ever_at_nobodys_charge() -> None:
+    policy = Policy(rules=(rule(Cause.UNKNOWN),))
+    lost = failed(Cause.UNKNOWN, proven=False)
+    view = replace(record(policy=policy), lost_starts=MOST_FREE_RETRIES - 1)
+    assert decide(view, known(), lost, at(0)).action is Action.RESUBMIT
+    view = replace(record(policy=policy), lost_starts=MOST_FREE_RETRIES)
+    assert decide(view, known(), lost, at(0)).action is Action.HOLD
 
 
 def test_faults_of_ours_are_counted_in_a_row_and_back_off() -> None:
-    def event(cause: Cause) -> Decided:
-        return Decided(submission=1, restarts=0, verdict=failed(cause), action=Action.RESUBMIT)
+    def event(cause: Cause, budget: Budget | None) -> Decided:
+        verdict = failed(cause)
+        return Decided(
+            submission=1, restarts=0, verdict=verdict, action=Action.RESUBMIT, budget=budget
+        )
 
     view = record(*ran())
-    for cause, count in ((Cause.FENCED, 1), (Cause.PREEMPTED, 0)):
-        assert tell(view, event(cause)).lost_starts == count
+    for cause, budget, count in (
+        (Cause.FENCED, None, 1),
+        (Cause.UNKNOWN, None, 1),
+        (Cause.PREEMPTED, Budget.INFRASTRUCTURE, 0),
+    ):
+        assert tell(view, event(cause, budget)).lost_starts == count
     waits_ = [
         decide(replace(record(), lost_starts=n), known(), failed(Cause.FENCED), at(0)).due
         for n in (0, 1, 9)

@@ -277,7 +277,7 @@ def test_a_refusal_says_what_to_do() -> None:
 
 def test_the_whole_reason_of_a_refused_restart_and_of_an_assumed_end() -> None:
     yes = Answer(value=Tristate.YES)
-    gate = {Capability.GATE: yes, Capability.FENCE: yes}
+    gate = {Capability.GATE: yes, Capability.FENCE: yes, Capability.CESSATION: yes}
     restart = Policy(rules=(Rule(when=(Cause.PREEMPTED,), do=Action.RESTART),))
     with pytest.raises(Refused) as refused:
         make_plan(Job(command=("a",), recovery=restart), Answers(capabilities=gate, rules={Action.RESTART: yes}))  # fmt: skip

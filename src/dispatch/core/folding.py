@@ -9,6 +9,7 @@ from typing import Any, assert_never
 from msgspec.structs import replace
 
 from dispatch.core.automaton import MOVES, Move
+from dispatch.model.answers import Action
 from dispatch.model.epoch import SCALE
 from dispatch.model.errors import CorruptRecord
 from dispatch.model.journal import (
@@ -34,7 +35,7 @@ from dispatch.model.journal import (
     Verb,
 )
 from dispatch.model.policy import HOLD_BY_CESSATION
-from dispatch.model.status import Cause, Gate, Observation, State
+from dispatch.model.status import Gate, Observation, State
 from dispatch.model.view import Hold, JobView, ObjectView, OpenIntent, Phase, Sighting, Stop
 
 
@@ -315,11 +316,11 @@ def _forgot(view: JobView, event: Forgot) -> JobView:
 
 def _decided(view: JobView, entry: Entry, event: Decided) -> JobView:
     known = _move(_object(view, event.submission), Move.JUDGED)
-    faultless = event.verdict.cause in (Cause.FENCED, Cause.FORGOTTEN)
+    free = event.budget is None and event.action is Action.RESUBMIT
     return replace(
         _put(view, known),
         decisions=(*view.decisions, (entry.at, event)),
-        lost_starts=view.lost_starts + 1 if faultless else 0,
+        lost_starts=view.lost_starts + 1 if free else 0,
         cessation_waived_by=None,
     )
 

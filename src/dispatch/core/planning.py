@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from dispatch.model.answers import Action, Answer, Answers, Capability, Feature
 from dispatch.model.errors import Invalid, Refused
 from dispatch.model.job import Job, features_of
 from dispatch.model.plan import Executor, Plan, PlannedRule
 from dispatch.model.policy import NO_RECOVERY, PROOF, Policy, Rule, Unmatched
-from dispatch.model.status import Cause
-
-UNCERTAIN_CAUSES = frozenset({Cause.NODE_LOST, Cause.UNKNOWN})
-"""Causes after which processes of the execution may well live on."""
 
 _CHANGE_FEATURES = {
     "partition": Feature.PARTITION,
@@ -32,7 +28,7 @@ def make_plan(job: Job, answers: Answers) -> Plan:
     policy = job.policy or NO_RECOVERY
     planned = [_plan_rule(index, rule, answers) for index, rule in enumerate(policy.rules)]
     reasons = [
-        *_missing_capabilities(policy, answers),
+        *_missing_capabilities(policy, [rule for rule, _ in planned], answers),
         *_missing_features(job, policy, answers),
         *(reason for _, refusals in planned for reason in refusals),
         *_contradictions(job),
@@ -73,39 +69,39 @@ def _say(answer: Answer) -> str:
     return f"{answer.value} ({answer.source}{reason})"
 
 
-def _missing_capabilities(policy: Policy, answers: Answers) -> Iterator[str]:
+def _missing_capabilities(
+    policy: Policy, planned: Sequence[PlannedRule], answers: Answers
+) -> Iterator[str]:
     gate = answers.capability(Capability.GATE)
     if not gate.yes:
         yield f"a new object cannot be kept from running until it is recorded: Gate is {_say(gate)}"
     hold = answers.capability(Capability.HOLD)
-    wants_hold = [
-        place
-        for place, does in (
-            ("unmatched", policy.unmatched is Unmatched.HOLD),
-            ("crashLoop", policy.crash_loop is not None and policy.crash_loop.do is Unmatched.HOLD),
-            ("cessation.holdAfter", policy.cessation.hold_after is not None),
-        )
-        if does
-    ]
     if not hold.yes:
         yield from (
             f"recovery.{place}: it holds, but holds do not work here: {_say(hold)}"
-            for place in wants_hold
+            for place in _holding(policy)
         )
     cessation = answers.capability(Capability.CESSATION)
     if policy.cessation.after == PROOF and not cessation.yes:
+        again = [f"rules[{one.rule}]" for one in planned if one.action is not Action.FAIL]
         yield from (
-            f"recovery.rules[{index}]: a new copy after {cause} needs proof that the old one is gone, which cannot be had "
-            f"here: Cessation is {_say(cessation)}; declare a wait instead, such as recovery.cessation.after: 30m"
-            for index, rule in enumerate(policy.rules)
-            for cause in sorted(_again_after(rule) & UNCERTAIN_CAUSES)
+            f"recovery.{place}: a new copy needs proof that the old one is gone, which cannot be had here: Cessation is "
+            f"{_say(cessation)}; declare a wait instead, such as recovery.cessation.after: 30m"
+            for place in (*again, *(one for one in _holding(policy) if one != _HOLD_AFTER))
         )
 
 
-def _again_after(rule: Rule) -> frozenset[Cause]:
-    if rule.do is Action.FAIL:
-        return frozenset()
-    return frozenset(when if isinstance(when, Cause) else when.cause for when in rule.when)
+_HOLD_AFTER = "cessation.holdAfter"
+
+
+def _holding(policy: Policy) -> list[str]:
+    """The places of the policy, beside its rules, that may hold the job."""
+    does = {
+        "unmatched": policy.unmatched is Unmatched.HOLD,
+        "crashLoop": policy.crash_loop is not None and policy.crash_loop.do is Unmatched.HOLD,
+        _HOLD_AFTER: policy.cessation.hold_after is not None,
+    }
+    return [place for place, holds in does.items() if holds]
 
 
 def _missing_features(job: Job, policy: Policy, answers: Answers) -> Iterator[str]:

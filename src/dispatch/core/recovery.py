@@ -65,6 +65,8 @@ def decide(view: JobView, known: ObjectView, verdict: Verdict, now: datetime) ->
         if _matches(rule, verdict) and (found := _by_rule(view, known, decided, index, ended)):
             if found.action is Action.FAIL:
                 return found
+            if found.budget is None and view.lost_starts >= MOST_FREE_RETRIES:
+                return _give_up(view, found)
             spent = _spent_budget(view, policy, found.budget)
             return _brake(view, policy, found) if not spent else _unmatched(policy, found, spent)
     return _unmatched(
@@ -91,8 +93,7 @@ def _stopped(view: JobView, verdict: Verdict) -> Verdict:
 
 def _go_on(view: JobView, decided: Decided, ended: datetime) -> Decided:
     if view.lost_starts >= MOST_FREE_RETRIES:
-        why = f"the controller or the fence has failed {view.lost_starts + 1} times in a row; a person must look"
-        return replace(decided, action=Action.HOLD, due=ended, why=why)
+        return _give_up(view, replace(decided, due=ended))
     wait = backoff(FREE_BACKOFF, view.lost_starts, view.id, decided.submission, decided.restarts)
     return replace(
         decided,
@@ -100,6 +101,12 @@ def _go_on(view: JobView, decided: Decided, ended: datetime) -> Decided:
         due=ended + wait,
         why="a fault of the controller, charged to nobody",
     )
+
+
+def _give_up(view: JobView, decided: Decided) -> Decided:
+    """Hold for a person what has been tried too often at nobody's charge: only a budget would end it otherwise."""
+    why = f"{view.lost_starts + 1} executions in a row were lost, and nobody knows to what; a person must look"
+    return replace(decided, action=Action.HOLD, why=why)
 
 
 def _unmatched(policy: Policy, decided: Decided, why: str) -> Decided:

@@ -7,9 +7,9 @@ from datetime import timedelta
 from typing import Self
 
 _UNIT_MS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
-_PART = re.compile(r"(\d+)(ms|s|m|h|d)")
-_WHOLE = re.compile(r"(?:\d+(?:ms|s|m|h|d))+")
-_SLURM = re.compile(r"(?:(\d+)-)?(\d+):([0-5]?\d):([0-5]?\d)")
+_PART = re.compile(r"([0-9]+)(ms|s|m|h|d)")
+_WHOLE = re.compile(r"(?:[0-9]+(?:ms|s|m|h|d))+")
+_SLURM = re.compile(r"(?:([0-9]+)-)?([0-9]+):([0-5]?[0-9]):([0-5]?[0-9])")
 _LONGEST_MS = 10_000 * _UNIT_MS["d"]
 
 
@@ -65,7 +65,7 @@ class TimeLimit(Duration):
         return super().parse(text)
 
 
-_SIZE = re.compile(r"(\d+)([KMGT]i?)")
+_SIZE = re.compile(r"([0-9]+)([KMGT]i?)")
 _SIZE_BYTES = {
     "K": 1_000, "M": 1_000**2, "G": 1_000**3, "T": 1_000**4,
     "Ki": 1 << 10, "Mi": 1 << 20, "Gi": 1 << 30, "Ti": 1 << 40,
