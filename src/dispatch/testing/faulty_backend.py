@@ -1,0 +1,152 @@
+"""A backend of a process that can die before, during and after each of its calls."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from functools import cache
+from typing import Any, Self, TypeVar, cast
+
+from dispatch.model.answers import Answers, ClusterIdentity, Declarations
+from dispatch.model.job import Job
+from dispatch.model.status import NodeReport, Observation
+from dispatch.spi.adapter import (
+    Backend,
+    CallMeta,
+    CessationSignal,
+    Checker,
+    Holder,
+    HoldMeta,
+    MultiFinder,
+    OutputPlace,
+    OutputReader,
+    Reading,
+    StartOrder,
+)
+from dispatch.testing.points import Points
+
+T = TypeVar("T")
+
+
+class FaultyBackend:
+    """A backend whose calls are points; it implements ``dispatch.spi.adapter.Backend``.
+
+    It offers exactly the optional protocols that the backend within offers.
+    """
+
+    def __new__(cls, backend: Backend, points: Points) -> Self:  # noqa: ARG004 - __init__ takes them
+        """Make an object of the class that has the optional protocols of ``backend``."""
+        offered = tuple(
+            part for protocol, part in _OPTIONAL.items() if isinstance(backend, protocol)
+        )
+        return cast("Self", object.__new__(_with(cls, offered)))
+
+    def __init__(self, backend: Backend, points: Points) -> None:
+        self.inner = backend
+        self.points = points
+
+    @property
+    def identity(self) -> ClusterIdentity:
+        """The identity of the cluster within."""
+        return self.inner.identity
+
+    @property
+    def answers(self) -> Answers:
+        """What the backend within answers."""
+        return self.inner.answers
+
+    @property
+    def declarations(self) -> Declarations:
+        """What the backend within declares."""
+        return self.inner.declarations
+
+    async def _call(self, name: str, call: Callable[[], Awaitable[T]]) -> T:
+        self.points.reach(f"{name}, before")
+        reply = await self.points.during(f"{name}, during", call)
+        self.points.reach(f"{name}, after")
+        return reply
+
+    async def _read(self, call: Callable[[], Awaitable[T]]) -> T:
+        """Read, between two points; there is no effect to die in the middle of."""
+        self.points.reach("read, before")
+        reading = await call()
+        self.points.reach("read, after")
+        return reading
+
+    async def start(self, order: StartOrder, meta: CallMeta) -> str:
+        """Create an object, at three points."""
+        return await self._call("call start", lambda: self.inner.start(order, meta))
+
+    async def open(self, ref: str, meta: CallMeta) -> None:
+        """Lift a gate, at three points."""
+        await self._call("call open", lambda: self.inner.open(ref, meta))
+
+    async def stop(self, ref: str, meta: CallMeta) -> None:
+        """End an object, at three points."""
+        await self._call("call stop", lambda: self.inner.stop(ref, meta))
+
+    async def find(self, job: str) -> Reading:
+        """Read one job, between two points."""
+        return await self._read(lambda: self.inner.find(job))
+
+    async def inspect(self, ref: str) -> Observation:
+        """Read one object, between two points."""
+        return await self._read(lambda: self.inner.inspect(ref))
+
+    async def close(self) -> None:
+        """Let go of everything."""
+        self.points.alive()
+        await self.inner.close()
+
+    def __repr__(self) -> str:
+        return f"FaultyBackend({self.inner!r}, {self.points!r})"
+
+
+class _Holding(FaultyBackend):
+    async def hold(self, ref: str, meta: HoldMeta) -> None:
+        inner = cast("Holder", self.inner)
+        await self._call("call hold", lambda: inner.hold(ref, meta))
+
+    async def release(self, ref: str, instance: int, meta: CallMeta) -> None:
+        inner = cast("Holder", self.inner)
+        await self._call("call release", lambda: inner.release(ref, instance, meta))
+
+
+class _Checking(FaultyBackend):
+    def check(self, job: Job) -> None:
+        self.points.alive()
+        cast("Checker", self.inner).check(job)
+
+
+class _Finding(FaultyBackend):
+    async def find_many(self, jobs: Sequence[str]) -> Reading:
+        inner = cast("MultiFinder", self.inner)
+        return await self._read(lambda: inner.find_many(jobs))
+
+
+class _Signalling(FaultyBackend):
+    async def nodes(self, names: Sequence[str], ref: str) -> tuple[NodeReport, ...]:
+        inner = cast("CessationSignal", self.inner)
+        return await self._read(lambda: inner.nodes(names, ref))
+
+
+class _Reading(FaultyBackend):
+    async def read_output(self, place: OutputPlace, offset: int, limit: int) -> bytes:
+        inner = cast("OutputReader", self.inner)
+        return await self._read(lambda: inner.read_output(place, offset, limit))
+
+
+_OPTIONAL: dict[Any, type[FaultyBackend]] = {
+    Holder: _Holding,
+    Checker: _Checking,
+    MultiFinder: _Finding,
+    CessationSignal: _Signalling,
+    OutputReader: _Reading,
+}
+
+
+@cache
+def _with(
+    base: type[FaultyBackend], parts: tuple[type[FaultyBackend], ...]
+) -> type[FaultyBackend]:
+    """The class with these parts. A check of a protocol looks at the class, so that delegation would not do."""
+    return type(base.__name__, (*parts, base), {}) if parts else base

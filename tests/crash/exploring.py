@@ -1,0 +1,235 @@
+"""Tell a story once without faults, to list its points, and then once for each fault at each point."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+
+from dispatch.model.journal import Accepted, AnyEvent, Decided, Ended, Observed
+from dispatch.testing.faults import Die, Fault, LoseReply, Pause, Points
+from crash.checking import broken
+from crash.site import Process, Records, Site
+from crash.story import Story, Tale
+
+MOST_ROUNDS = 150
+"""A story takes 5 to 40 rounds; a hot loop takes any number."""
+MOST_POINTS = 900
+LATEST = timedelta(seconds=54)
+"""Just within call window + call bound of the memory cluster: the latest that a call lands."""
+LONG_DEAD = timedelta(minutes=10)
+NOT_LONG = timedelta(0)
+
+Planned = Callable[["Telling"], Fault]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is tried: faults of the first process, and of the second, by point; how long nobody lives in between."""
+
+    name: str
+    first: tuple[int, Planned] | None = None
+    second: int | None = None
+    absence: timedelta = NOT_LONG
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A plan under which something did not hold."""
+
+    plan: Plan
+    point: str
+    broken: tuple[str, ...]
+    record: str
+
+    def __str__(self) -> str:
+        return f"{self.plan.name} at {self.point}: {'; '.join(self.broken)}\n{self.record}"
+
+
+class Telling:
+    """One telling of a story by several processes, each after the death of the one before."""
+
+    def __init__(self, story: Story, records: Records, plan: Plan, kind: type[Process]) -> None:
+        self.site = Site(records.fresh(), **story.settings)
+        self.tale = Tale(story, self.site)
+        self.plan = plan
+        self.kind = kind
+        self.lives: list[Points] = []
+
+    def tell(self) -> None:
+        """Let processes live and die until the story is over."""
+        self.live({} if self.plan.first is None else {self.plan.first[0]: self.plan.first[1](self)})
+        if self.lives[0].dead:
+            self._absence()
+            self.live({} if self.plan.second is None else {self.plan.second: Die()})
+        if self.lives[-1].dead:
+            self._absence()
+            self.live({})
+
+    def live(self, faults: dict[int, Fault], rounds: int = MOST_ROUNDS) -> None:
+        """Let one process live to its death, or the end of the story."""
+        points = Points(faults)
+        self.lives.append(points)
+        process = self.kind(self.site, f"host{len(self.lives)}", points)
+        try:
+            with points.life():
+                asyncio.run(self.tale.live(process, rounds))
+        finally:
+            process.store.close()
+        if points.dead:
+            self.tale.bury()
+
+    def _absence(self) -> None:
+        if self.plan.absence:
+            self.site.clock.advance(self.plan.absence)
+            asyncio.run(self.tale.play(None))
+
+    def failure(self) -> Failure | None:
+        """What did not hold, once told."""
+        points = self.lives[0]
+        found = list(broken(self.tale))
+        if (count := max(len(life.passed) for life in self.lives)) > MOST_POINTS:
+            found.append(f"a hot loop: one process passed {count} points")
+        if not found:
+            return None
+        where = self.plan.first[0] if self.plan.first else 0
+        passed = [f"{number}: {name}" for number, name in enumerate(points.passed)]
+        return Failure(
+            self.plan,
+            passed[where] if where < len(passed) else f"{where}, never reached",
+            tuple(found),
+            self.record(),
+        )
+
+    def record(self) -> str:
+        """The job's record, for people."""
+        if self.tale.job is None:
+            return "(no job)"
+        return "\n".join(
+            f"    {entry.version} {entry.at:%H:%M:%S} {entry.actor.host} {said(entry.event)}"
+            for entry in self.site.history(self.tale.job)
+        )
+
+
+def said(event: AnyEvent) -> str:
+    """An event in a line."""
+    match event:
+        case Observed(observation=seen):
+            return f"Observed {seen.state} {seen.cause} {seen.gate} {seen.hold}"
+        case Accepted():
+            return "Accepted"
+        case Decided(submission=submission, verdict=verdict, action=action):
+            return f"Decided {submission} {verdict.state} {verdict.cause}: {action}"
+        case Ended(verdict=verdict):
+            return f"Ended {verdict.state} {verdict.cause}"
+        case _:
+            return str(event)
+
+
+def tell(
+    story: Story, records: Records, plan: Plan, kind: type[Process] = Process
+) -> tuple[Points, Failure | None]:
+    """Tell a story under a plan; the points of the first process, and what did not hold."""
+    telling = Telling(story, records, plan, kind)
+    try:
+        telling.tell()
+        return telling.lives[0], telling.failure()
+    finally:
+        telling.site.close()
+
+
+def points_of(story: Story, records: Records) -> list[str]:
+    """List the points of the story by telling it without faults. Raises ``AssertionError`` where that fails."""
+    points, failure = tell(story, records, Plan("no fault"))
+    assert failure is None, str(failure)
+    return points.passed
+
+
+def explore(
+    story: Story, records: Records, plans: Iterable[Plan], kind: type[Process] = Process
+) -> tuple[int, list[Failure]]:
+    """Tell the story under each plan; how many there were, and the failures."""
+    failures: list[Failure] = []
+    count = 0
+    for plan in plans:
+        count += 1
+        _, failure = tell(story, records, plan, kind)
+        if failure is not None:
+            failures.append(failure)
+    return count, failures
+
+
+# --- plans
+
+
+def crashes(names: list[str]) -> Iterator[Plan]:
+    """A crash at each point, recovered from at once; and after ten minutes, where that is another state."""
+    for number, _ in enumerate(names):
+        yield Plan("crash", (number, _die))
+    for number in telling_apart(names):
+        yield Plan("crash, nobody for ten minutes", (number, _die), absence=LONG_DEAD)
+
+
+def telling_apart(names: list[str]) -> Iterator[int]:
+    """Leave out the points before something that follow at once on the point after something else: nothing lies between."""
+    for number, name in enumerate(names):
+        if not (name.endswith("before") and number and names[number - 1].endswith("after")):
+            yield number
+
+
+def late_crashes(names: list[str]) -> Iterator[Plan]:
+    """A crash during each call, which lands as late as it can, while the next process is at work."""
+    for number, name in enumerate(names):
+        if name.endswith("during"):
+            yield Plan("crash, the call lands late", (number, _die_late))
+
+
+def lost_replies(names: list[str]) -> Iterator[Plan]:
+    """The reply of each call is lost, and the call lands at once or late; the process goes on."""
+    for number, name in enumerate(names):
+        if name.endswith("during"):
+            yield Plan("lost reply", (number, _lose))
+            yield Plan("lost reply, the call lands late", (number, _lose_late))
+
+
+def pauses(names: list[str]) -> Iterator[Plan]:
+    """A pause past every deadline at each point, while another process does all that is left, or only some of it."""
+    for number in telling_apart(names):
+        yield Plan("pause, another goes on to the end", (number, _pause(MOST_ROUNDS)))
+        yield Plan("pause, another begins", (number, _pause(2)))
+
+
+def pairs(names: list[str], second: Iterable[int], step: int) -> Iterator[Plan]:
+    """A crash at each point, and a crash of the next process at one of its own."""
+    for number, _ in enumerate(names):
+        for later in second:
+            if (number + later) % step == 0:
+                yield Plan(f"crash, and again at point {later}", (number, _die), second=later)
+
+
+def _die(_: Telling) -> Fault:
+    return Die()
+
+
+def _die_late(telling: Telling) -> Fault:
+    return Die(first=lambda: telling.site.land_late(LATEST))
+
+
+def _lose(_: Telling) -> Fault:
+    return LoseReply()
+
+
+def _lose_late(telling: Telling) -> Fault:
+    return LoseReply(first=lambda: telling.site.land_late(LATEST))
+
+
+def _pause(rounds: int) -> Planned:
+    def planned(telling: Telling) -> Fault:
+        def meanwhile() -> None:
+            telling.site.clock.advance(timedelta(seconds=40))
+            telling.site.elsewhere(lambda: telling.live({}, min(rounds, 8) if telling.tale.busy else rounds))
+
+        return Pause(meanwhile)
+
+    return planned

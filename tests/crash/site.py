@@ -1,0 +1,167 @@
+"""A memory cluster with records, and processes on them that can die at any of their points."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import threading
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from dispatch.adapters.memory import Env, MemoryBackend, decode_settings
+from dispatch.core.folding import fold
+from dispatch.model.journal import Actor, Entry
+from dispatch.model.view import JobView
+from dispatch.shell.clusters import Clusters, EngineOptions
+from dispatch.shell.driving import Driver
+from dispatch.shell.ledger import Ledger
+from dispatch.shell.operator import Operator
+from dispatch.shell.supervisor import Supervisor
+from dispatch.spi.adapter import AdapterConfig
+from dispatch.stores.sqlite import SqliteStore
+from dispatch.testing.clock import ManualClock
+from dispatch.testing.faults import FaultyBackend, FaultyStore, Points
+
+POLL = timedelta(seconds=30)
+NO_TIME = timedelta(0)
+
+
+class Site:
+    """The cluster, the records and the clock that all processes share."""
+
+    def __init__(self, records: Path, **settings: Any) -> None:
+        self.clock = ManualClock()
+        self.backend = MemoryBackend.create(
+            decode_settings(
+                {
+                    "nodes": 8,
+                    "slurmdTimeout": "40s",
+                    "capabilities": {"AccountingHistory": {"value": "yes"}},
+                    **settings,
+                }
+            ),
+            clock=self.clock,
+            alias="c",
+        )
+        self.env: Env = self.backend.env
+        self.records = records
+        self._here = threading.local()
+        self._views: dict[str, JobView] = {}
+
+    @property
+    def store(self) -> SqliteStore:
+        """The records as the test reads them; a store belongs to the thread that opened it."""
+        if not hasattr(self._here, "store"):
+            self._here.store = self.open_store()
+        opened: SqliteStore = self._here.store
+        return opened
+
+    def open_store(self) -> SqliteStore:
+        """Open the records once more, as another process does."""
+        return SqliteStore.open(self.records, now=self.clock.now())
+
+    def view(self, job: str) -> JobView:
+        """The job as the records say."""
+        known = self._views.get(job)
+        entries = self.store.load(job, known.version if known else 0)
+        self._views[job] = view = fold(entries, known) if entries or known is None else known
+        return view
+
+    def history(self, job: str) -> tuple[Entry, ...]:
+        """The record of a job."""
+        return self.store.load(job)
+
+    def land_late(self, by: timedelta) -> None:
+        """Let the call that is just being made land so much later."""
+        self.env.delay_next_call(by)
+
+    def elsewhere(self, work: Callable[[], None]) -> None:
+        """Do the work in a thread of its own and wait: an event loop that stands still cannot run another."""
+        faults: list[BaseException] = []
+
+        def guarded() -> None:
+            try:
+                work()
+            except BaseException as fault:  # noqa: BLE001 - raised again where it is waited for
+                faults.append(fault)
+            finally:
+                self.close()
+
+        thread = threading.Thread(target=guarded)
+        thread.start()
+        thread.join()
+        if faults:
+            raise faults[0]
+
+    def close(self) -> None:
+        """Close the records, as far as this thread has opened them."""
+        if hasattr(self._here, "store"):
+            self._here.store.close()
+            del self._here.store
+
+
+class Process:
+    """One dispatch process: what ``submit``, ``stop`` and the others do, and a supervisor."""
+
+    def __init__(self, site: Site, name: str, points: Points) -> None:
+        self.points = points
+        self.store = site.open_store()
+        self.backend = FaultyBackend(self.view_of(site), points)
+        self.ledger = Ledger(
+            FaultyStore(self.store, points),
+            site.clock,
+            Actor(user="alice", host=name, role="test"),
+        )
+        self.clusters = Clusters(_no_config, self.ledger, EngineOptions(poll=POLL))
+        self.clusters.named("c").use(self.backend)
+        self.operator = Operator(self.ledger, self.clusters)
+        self.driver = Driver(self.ledger, self.clusters)
+        self.supervisor = Supervisor(self.ledger, self.clusters, "test")
+
+    def view_of(self, site: Site) -> MemoryBackend:
+        """How this process sees the cluster."""
+        return site.env.view()
+
+    async def turn(self, job: str) -> None:
+        """Run the engine for one call at the most."""
+        engine = await self.clusters.named("c").engine()
+        await engine.advance([job], turns=1)
+
+
+def _no_config(alias: str) -> AdapterConfig:
+    raise AssertionError(alias)
+
+
+class Records:
+    """Makes fresh records fast: each is a copy of empty ones, in memory where the host lets us."""
+
+    def __init__(self, place: Path) -> None:
+        self.place = place
+        self.empty = place / "empty.db"
+        self.made = 0
+        SqliteStore.open(self.empty, now=ManualClock().now()).close()
+
+    def fresh(self) -> Path:
+        """A place with empty records; those made before are gone."""
+        last = self.place / str(self.made)
+        shutil.rmtree(last, ignore_errors=True)
+        self.made += 1
+        path = self.place / str(self.made) / "records.db"
+        path.parent.mkdir()
+        shutil.copy2(self.empty, path)
+        return path
+
+
+async def with_time_passing(clock: ManualClock, work: asyncio.Task[Any]) -> None:
+    """Wait for work that sleeps on the clock, by moving the clock whenever nothing else is left to do."""
+    for _ in range(3_000):
+        for _ in range(10):
+            await asyncio.sleep(0)
+        if work.done():
+            return await work
+        if (alarm := clock.next_alarm) is not None:
+            clock.advance_to(max(alarm, clock.now()))
+    work.cancel()
+    raise AssertionError("it does not come to an end")
