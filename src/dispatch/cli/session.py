@@ -14,7 +14,7 @@ from dispatch.cli.terminal import note
 from dispatch.model.errors import Invalid, NotFound
 from dispatch.shell.config import Config, find_config, load_config, records_place
 from dispatch.spi.store import Heartbeat, Query, Store, Summary
-from dispatch.stores.sqlite import SqliteStore
+from dispatch.stores.opening import AnyStore, open_store
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable
@@ -35,9 +35,9 @@ def place_of_records(common: Common) -> Path:
 
 
 @contextmanager
-def reading(common: Common) -> Generator[SqliteStore]:
+def reading(common: Common) -> Generator[AnyStore]:
     """Open the records for reading."""
-    store = SqliteStore.open(place_of_records(common), now=utc_now(), read_only=True)
+    store = open_store(place_of_records(common), now=utc_now(), read_only=True)
     try:
         for warning in store.warnings:
             note(f"warning: {warning}")

@@ -31,7 +31,7 @@ from dispatch.shell.supervisor import FRESH, Round, Supervisor
 from dispatch.spi.adapter import AdapterConfig, OutputPlace, OutputReader
 from dispatch.spi.clock import Clock
 from dispatch.spi.store import Heartbeat, Store
-from dispatch.stores.sqlite import SqliteStore
+from dispatch.stores.opening import open_store
 
 ATTENDED_POLL = timedelta(seconds=5)
 """The longest time between two looks while a person waits."""
@@ -172,7 +172,7 @@ def open_system(
 ) -> System:
     """Open the records and put a system together. Raises ``StoreError`` where they cannot be opened."""
     clock = SystemClock()
-    store = SqliteStore.open(records or records_place(config), now=clock.now(), read_only=read_only)
+    store = open_store(records or records_place(config), now=clock.now(), read_only=read_only)
     poll: timedelta = config.supervisor.poll
     if role != "supervisor":
         poll = min(poll, ATTENDED_POLL)
