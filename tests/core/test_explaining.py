@@ -83,7 +83,7 @@ def told(*events: AnyEvent) -> Explanation:
         (opening(), State.PENDING, Cause.GATED, "being opened"),
         (opened(), State.PENDING, Cause.GATED, "Gated"),
         ((*opened(), read(queued())), State.PENDING, Cause.NO_CAPACITY, "NoCapacity"),
-        ((*opened(), read(queued(verdict=Verdict(state=State.PENDING)))), State.PENDING, None, "pending"),
+        ((*opened(), read(queued(verdict=Verdict(state=State.PENDING)))), State.PENDING, None, "waiting in the scheduler's queue"),
         (ran(), State.RUNNING, None, "running on n1, n2"),
         (ran(nodes=()), State.RUNNING, None, "running"),
         ((*ran(), Vanished(submission=1, sent=at(1), boot="b1")), State.UNKNOWN, None, "not shown by the scheduler"),

@@ -170,7 +170,12 @@ def explained(explanation: Explanation) -> list[str]:
     """Tell where a job stands, why, and what to do."""
     cause, headline = explanation.cause, explanation.headline
     belongs = f" ({cause})" if cause and cause not in headline else ""
-    lines = [f"{explanation.state}{belongs}: {headline}"]
+    said = (
+        headline
+        if headline.startswith(explanation.state)
+        else f"{explanation.state}{belongs}: {headline}"
+    )
+    lines = [said]
     lines += [f"  because  {why}" for why in explanation.why if why]
     lines += [f"  to do    {todo}" for todo in explanation.todo]
     return [clean(line) for line in lines]
@@ -225,6 +230,8 @@ def _how(view: JobView, submission: int) -> str:
     verdicts = [
         decided.verdict for _, decided in view.decisions if decided.submission == submission
     ]
+    if not verdicts and view.verdict is not None and submission == max(view.objects):
+        verdicts = [view.verdict]  # a success needs no decision
     return verdict_words(verdicts[-1]) if verdicts else "-"
 
 

@@ -169,7 +169,9 @@ def _decided(event: Decided) -> str:
         text += f", not before {moment(event.due)}"
     if event.exclude:
         text += f", without {', '.join(event.exclude)}"
-    return text + (f" ({event.why})" if event.why else "")
+    # By which rule is said above; every other reason is not.
+    why = event.why if event.rule is None or event.why != f"rule {event.rule + 1}" else ""
+    return text + (f" ({why})" if why else "")
 
 
 def _ceasing(event: Awaiting | NodesBack | Ceased) -> str:

@@ -46,7 +46,7 @@ def _ended(view: JobView, verdict: Verdict) -> Explanation:
         state=verdict.state,
         cause=verdict.cause,
         headline=describe(verdict),
-        why=tuple(_reasons(view)),
+        why=tuple(_reasons(view)) if verdict.cause else (),
         todo=todo,
     )
 
@@ -120,7 +120,7 @@ def _watched(known: ObjectView) -> Explanation:
         return Explanation(
             state=State.UNKNOWN if known.missing else State.PENDING, headline=headline
         )
-    headline = describe(seen.verdict) if seen.cause else str(seen.state).lower()
+    headline = describe(seen.verdict) if seen.cause else "waiting in the scheduler's queue"
     if seen.state is State.RUNNING:
         headline = f"running on {', '.join(seen.nodes)}" if seen.nodes else "running"
     return Explanation(

@@ -23,11 +23,23 @@ class TransportKind(StrEnum):
     LOCAL = "local"
 
 
+_JOINING = frozenset({"ssh", "rsh", "mosh", "su"})
+"""Commands that join their arguments to one line, which a shell then takes apart again: nothing would be quoted."""
+
+
 class TransportSettings(Value):
     """The way to the host that has Slurm's commands; ``through`` is a command that runs its arguments there."""
 
     kind: TransportKind = TransportKind.LOCAL
     through: tuple[Annotated[str, Meta(min_length=1, description="non-empty text")], ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.through and self.through[0].rpartition("/")[2] in _JOINING:
+            allowed = (
+                "a command that runs its arguments as they are, such as sudo or a wrapper script"
+            )
+            fault = Fault(path="through[0]", found=repr(self.through[0]), allowed=allowed)
+            raise Invalid("The transport is wrong.", faults=(fault,))
 
 
 class Settings(Value):

@@ -97,7 +97,8 @@ async def _submit(
     for view in views.values():
         _tell_opened(common, system, view)
     refuse_if_away(system, views, "The job is accepted")
-    note_if_unattended(system.store)
+    if any(view.verdict is None for view in views.values()):
+        note_if_unattended(system.store)
     rejected = any(view.verdict and view.verdict.cause is Cause.REJECTED for view in views.values())
     return Exit.REFUSED if rejected else exit_of(views, ended_only=False)
 

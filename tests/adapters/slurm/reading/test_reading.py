@@ -249,6 +249,18 @@ def test_an_object_of_which_only_tickets_are_left_is_seen_if_they_say_whose_it_i
     assert (found.ref, found.key, found.state) == (REF, KEY, State.SUCCEEDED)
 
 
+@pytest.mark.parametrize("end", ["status=143 signal=TERM", "status=0 signal="])
+def test_an_end_that_slurm_told_the_script_has_no_cause_where_only_tickets_are_left(
+    slurm: Slurm, home: Path, end: str
+) -> None:
+    """A preemption that nobody watched is no fault of the program, and saving its work is no success."""
+    whose = f"{STARTED} store={KEY.store} base={BASE}"
+    leave_tickets(home, t1000000_start=whose, t1000000_end=f"{end} told=TERM ended=9 attempt=a1")
+    found = only(read(slurm))
+    assert (found.state, found.cause, found.verdict.proven) == (State.FAILED, Cause.UNKNOWN, False)
+    assert found.final
+
+
 def test_a_start_that_was_there_before_the_queue_was_read_shows_the_forgetting(
     slurm: Slurm, home: Path
 ) -> None:

@@ -93,6 +93,13 @@ def test_any_other_shared_directory_is_refused(shared: str) -> None:
         decode_settings({"sharedDir": shared})
 
 
+@pytest.mark.parametrize("command", ["ssh", "/usr/bin/ssh"])
+def test_a_way_that_would_quote_nothing_is_refused(command: str) -> None:
+    with pytest.raises(Invalid) as refused:
+        decode_settings({"transport": {"through": [command, "login1"]}})
+    assert [fault.path for fault in refused.value.faults] == ["transport.through[0]"]
+
+
 def test_every_fault_of_the_settings_is_told() -> None:
     with pytest.raises(Invalid) as caught:
         decode_settings(

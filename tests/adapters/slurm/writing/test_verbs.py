@@ -199,7 +199,7 @@ def test_the_directory_of_the_output_is_made(slurm: FakeSlurm) -> None:
 
 
 def test_a_missing_working_directory_is_refused_and_not_made(slurm: FakeSlurm) -> None:
-    with pytest.raises(Rejected, match="working directory .*/gone does not exist"):
+    with pytest.raises(Rejected, match=r"working directory .*/gone does not exist"):
         start(workdir="~/gone", output="logs/x")
     assert slurm.writes == []
     assert not (slurm.home / "gone").exists()

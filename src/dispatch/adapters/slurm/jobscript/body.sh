@@ -91,7 +91,7 @@ dispatch_leave() { # STATUS: the end record, written aside so that nobody reads 
     (
       umask 077
       printf '%s\n' "status=$status" "signal=$dispatch_signal" "ended=$(dispatch_now)" "attempt=$dispatch_attempt" \
-        "launch=$dispatch_launch" >"$dispatch_dir/.$dispatch_epoch.end.$SLURM_JOB_ID" &&
+        "launch=$dispatch_launch" "told=$dispatch_told" >"$dispatch_dir/.$dispatch_epoch.end.$SLURM_JOB_ID" &&
         "$dispatch_mv" -f "$dispatch_dir/.$dispatch_epoch.end.$SLURM_JOB_ID" "$dispatch_dir/$dispatch_epoch.end"
     ) || dispatch_say "cannot write $dispatch_dir/$dispatch_epoch.end"
   fi

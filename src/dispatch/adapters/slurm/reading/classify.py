@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from dispatch.adapters.slurm.reading.ending import ENDED, of_end
+from dispatch.adapters.slurm.reading.ending import ENDED, of_end_alone
 from dispatch.adapters.slurm.reading.facts import Facts, Seen, evidence, look, moment
 from dispatch.adapters.slurm.reading.hostlist import expand
 from dispatch.adapters.slurm.reading.rules import first_of
@@ -50,12 +50,12 @@ def _of_ticket(facts: Facts, end: Ended, restarts: int, nodes: str) -> Observati
     said = Evidence(
         source=Source.TICKET,
         field="end",
-        value=f"status={end.status} signal={end.signal} at {end.at}",
+        value=f"status={end.status} signal={end.signal} told={end.told} at {end.at}",
         read_at=facts.read_at,
     )
     started = facts.tickets.start_of(end.epoch, facts.ref.number, facts.ref.attempt)
     return Observation(
-        ref=str(facts.ref), key=facts.key, verdict=replace(of_end(end, proven=True), evidence=(said,)),
+        ref=str(facts.ref), key=facts.key, verdict=replace(of_end_alone(end), evidence=(said,)),
         restarts=restarts, final=True, nodes=expand(nodes), started=moment(started.at) if started else None,
         ended=moment(end.at),
     )  # fmt: skip

@@ -153,6 +153,19 @@ def of_end(end: Ended, *, proven: bool) -> Verdict:
     return Verdict(state=State.FAILED, cause=Cause.NON_ZERO_EXIT, detail=detail, proven=proven)
 
 
+def of_end_alone(end: Ended) -> Verdict:
+    """The verdict where nothing but the script's own end record is left.
+
+    Where the script was told to end, that was by Slurm: for a preemption, a limit, a cancellation. Nobody can tell which
+    any more, and a program that saved its work and exited with 0 has not succeeded.
+    """
+    if not end.told:
+        return of_end(end, proven=True)
+    reason = f"Slurm told it to end ({end.told}), and no record is left that says why"
+    detail = Detail(exit_code=end.status, signal=end.signal or None, reason=reason)
+    return Verdict(state=State.FAILED, cause=Cause.UNKNOWN, detail=detail, proven=False)
+
+
 def _script_refused(s: Seen) -> Verdict:
     detail = Detail(exit_code=s.exit.code, nodes=expand(s.nodes), reason=_SCRIPT_REFUSED)
     return Verdict(state=State.FAILED, cause=Cause.LAUNCH_FAILED, detail=detail, proven=s.one_boot)
@@ -227,9 +240,9 @@ def _cancelled(s: Seen) -> Verdict:
             by = By.ADMINISTRATOR
         case _:
             by = By.OWNER if killer in {owner.user, owner.uid} else By.OTHER
-    detail = Detail(
-        by=by, who=killer or None, reason=s.reason if s.reason not in {"", "None"} else None
-    )
+    # Any other reason is why it waited before, which says nothing of its end.
+    reason = s.reason if s.reason == "DependencyNeverSatisfied" else None
+    detail = Detail(by=by, who=killer or None, reason=reason)
     return Verdict(state=State.CANCELLED, cause=Cause.CANCELLED, detail=detail)
 
 

@@ -51,6 +51,8 @@ class Ended(Value):
     attempt: str = ""
     launched: bool = True
     """Whether the command was started at all; false where the script says ``launch=failed``."""
+    told: str = ""
+    """A signal to end that came to the script from outside: its end may be Slurm's doing, not the program's."""
 
 
 class Fenced(Value):
@@ -144,6 +146,7 @@ def _ticket(
                 at=_whole(said.get("ended")),
                 attempt=attempt,
                 launched=said.get("launch") != "failed",
+                told=said.get("told", ""),
             )
         case "end":
             return None

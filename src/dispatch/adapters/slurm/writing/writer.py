@@ -93,9 +93,11 @@ class Writer:
             )
         if before.state != "PENDING" or before.instance(ref) is None:
             return  # opened before: it runs, or waits with no gate of ours
-        _succeeded(answer, what, "release", "clear")
         after = _last_shown(answer)
-        if after.pending and after.instance(ref) == 0:
+        # What reads back counts, not the return code: Slurm complains of a job that can never start, and releases it.
+        instance = after.instance(ref) if after.pending else None
+        if instance == 0 or (instance is not None and after.held):
+            _succeeded(answer, what, "release", "clear")
             raise OutcomeUnknown(
                 f"{what}: the gate is still closed after it was lifted.", todo=_LOOK_BACK
             )
