@@ -94,6 +94,7 @@ def main(args: Sequence[str] | None = None) -> int:
     """Run a command line and return its exit code."""
     words = list(sys.argv[1:] if args is None else args)
     as_json = "--json" in words[: words.index("--") if "--" in words else None]
+    _open_what_is_closed()
     for stream in (sys.stdout, sys.stderr):
         _never_fail_on_letters(stream)
     try:
@@ -127,6 +128,18 @@ def _run(words: list[str]) -> int | None:
     with cli.make_context("dispatch", words) as context:
         code: int | None = cli.invoke(context)
         return code
+
+
+def _open_what_is_closed() -> None:
+    """Put /dev/null in the place of a standard stream that was closed, or the next file opened would take its number."""
+    for descriptor, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+        if getattr(sys, name) is None:
+            stream = os.fdopen(descriptor, mode, encoding="utf-8", closefd=False)
+            setattr(sys, name, stream)
 
 
 def _never_fail_on_letters(stream: TextIO) -> None:

@@ -36,13 +36,13 @@ OnStep = Callable[[JobView, Append | Call | Look | Rest], None]
 class Standing:
     """Where a round has left a job: when to look again (``None``: it is done), and what it waits for.
 
-    ``timed`` tells that this is a time of the job's own, such as the end of a backoff, and not only the next poll.
+    ``until`` is the job's own time where it has one, such as the end of a backoff; it may be looked at before that.
     """
 
     job: str
     look_at: datetime | None
     why: str = ""
-    timed: bool = False
+    until: datetime | None = None
 
 
 class Engine:
@@ -152,7 +152,7 @@ class Engine:
                     await self.writer.make(view, step, listing)
                     return Standing(view.id, self._now(), AGAIN)
                 case Look():
-                    return Standing(view.id, self._look_at(step), step.why, step.at is not None)
+                    return Standing(view.id, self._look_at(step), step.why, step.at)
                 case Rest():
                     return Standing(view.id, None)
 

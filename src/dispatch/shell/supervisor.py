@@ -131,8 +131,8 @@ class Supervisor:
         for job, standing in found.items():
             self.ledger.store.reschedule(job, standing.look_at)
             self._timed.pop(job, None)
-            if standing.timed and standing.look_at is not None:
-                self._timed[job] = standing.look_at
+            if standing.until is not None:
+                self._timed[job] = standing.until
 
     def _next_due(self) -> datetime | None:
         far = self._now() + timedelta(days=36_500)

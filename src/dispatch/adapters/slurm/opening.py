@@ -93,7 +93,7 @@ async def _ask(alias: str, transport: Transport) -> Answer:
         completed = await transport.run(
             compose("look"), args, timeout=Duration(seconds=_BOUND_SECONDS + 10)
         )
-    except OutcomeUnknown as error:
+    except (OutcomeUnknown, Unavailable) as error:
         raise Unavailable(f"{alias} cannot be opened: {error.what}", todo=error.todo) from error
     answer = read_answer(mark, completed)
     if answer.began is None:
