@@ -18,8 +18,11 @@ from dispatch.model.journal import (
     StopAsked,
     Verb,
 )
+from dispatch.model.status import Cause
 from dispatch.spi.store import Query
 from crash.story import Tale
+
+FAULTS_OF_THE_CLUSTER = (Cause.FORGOTTEN, Cause.FENCED)
 
 
 def broken(tale: Tale) -> Iterator[str]:
@@ -80,6 +83,8 @@ def _budgets(tale: Tale, entries: tuple[Entry, ...]) -> Iterator[str]:
                 and entry.at < one.due
             ):
                 yield f"S4: a backoff until {one.due} was cut short at {entry.at}"
+    if false := [one.verdict.cause for one in decided if one.verdict.cause in FAULTS_OF_THE_CLUSTER]:
+        yield f"S8: {false[0]}, although the controller forgot nothing"
     tried = sum(one.action is Action.RESUBMIT for one in decided)
     policy = entries[0].event.job.policy if isinstance(entries[0].event, Accepted) else None
     limit = policy.rules[0].limit if policy else None

@@ -23,17 +23,16 @@ def records() -> Iterator[Records]:
 
 
 @pytest.fixture
-def tell(request: pytest.FixtureRequest) -> Iterator[list[str]]:
+def lines(request: pytest.FixtureRequest) -> list[str]:
     """Lines for the summary at the end of the run."""
-    lines = request.config.stash.setdefault(counted, [])
-    yield lines
+    return request.config.stash.setdefault(counted, [])
 
 
 def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, config: pytest.Config
 ) -> None:
     """Print how many points there are, and how many tellings were tried."""
-    if lines := config.stash.get(counted, []):
+    if told := config.stash.get(counted, []):
         terminalreporter.section("crash points")
-        for line in lines:
+        for line in told:
             terminalreporter.write_line(line)

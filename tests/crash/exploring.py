@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 
+from dispatch.model.errors import DispatchError
 from dispatch.model.journal import Accepted, AnyEvent, Decided, Ended, Observed
 from dispatch.testing.faults import Die, Fault, LoseReply, Pause, Points
 from crash.checking import broken
@@ -20,6 +21,8 @@ LATEST = timedelta(seconds=54)
 """Just within call window + call bound of the memory cluster: the latest that a call lands."""
 LONG_DEAD = timedelta(minutes=10)
 NOT_LONG = timedelta(0)
+RECOVERY = 17
+"""So many points of the second process are tried in pairs; by then it has read, settled and acted."""
 
 Planned = Callable[["Telling"], Fault]
 
@@ -72,11 +75,8 @@ class Telling:
         points = Points(faults)
         self.lives.append(points)
         process = self.kind(self.site, f"host{len(self.lives)}", points)
-        try:
-            with points.life():
-                asyncio.run(self.tale.live(process, rounds))
-        finally:
-            process.store.close()
+        with points.life():
+            asyncio.run(self.tale.live(process, rounds))
         if points.dead:
             self.tale.bury()
 
@@ -87,12 +87,14 @@ class Telling:
 
     def failure(self) -> Failure | None:
         """What did not hold, once told."""
-        points = self.lives[0]
         found = list(broken(self.tale))
         if (count := max(len(life.passed) for life in self.lives)) > MOST_POINTS:
             found.append(f"a hot loop: one process passed {count} points")
-        if not found:
-            return None
+        return self.failed(found) if found else None
+
+    def failed(self, found: list[str]) -> Failure:
+        """A failure of this telling."""
+        points = self.lives[0]
         where = self.plan.first[0] if self.plan.first else 0
         passed = [f"{number}: {name}" for number, name in enumerate(points.passed)]
         return Failure(
@@ -133,7 +135,10 @@ def tell(
     """Tell a story under a plan; the points of the first process, and what did not hold."""
     telling = Telling(story, records, plan, kind)
     try:
-        telling.tell()
+        try:
+            telling.tell()
+        except DispatchError as error:
+            return telling.lives[0], telling.failed([f"the story cannot go on: {error}"])
         return telling.lives[0], telling.failure()
     finally:
         telling.site.close()
@@ -164,18 +169,21 @@ def explore(
 
 
 def crashes(names: list[str]) -> Iterator[Plan]:
-    """A crash at each point, recovered from at once; and after ten minutes, where that is another state."""
+    """A crash at each point.
+
+    The point after something and the point before the next are one state: of the two, one is recovered from at once, the
+    other after ten minutes.
+    """
     for number, _ in enumerate(names):
-        yield Plan("crash", (number, _die))
-    for number in telling_apart(names):
-        yield Plan("crash, nobody for ten minutes", (number, _die), absence=LONG_DEAD)
+        if is_same_as_last(names, number):
+            yield Plan("crash, nobody for ten minutes", (number, _die), absence=LONG_DEAD)
+        else:
+            yield Plan("crash", (number, _die))
 
 
-def telling_apart(names: list[str]) -> Iterator[int]:
-    """Leave out the points before something that follow at once on the point after something else: nothing lies between."""
-    for number, name in enumerate(names):
-        if not (name.endswith("before") and number and names[number - 1].endswith("after")):
-            yield number
+def is_same_as_last(names: list[str], number: int) -> bool:
+    """Whether nothing happens between the point before this one and this one."""
+    return number > 0 and names[number].endswith("before") and names[number - 1].endswith("after")
 
 
 def late_crashes(names: list[str]) -> Iterator[Plan]:
@@ -195,17 +203,21 @@ def lost_replies(names: list[str]) -> Iterator[Plan]:
 
 def pauses(names: list[str]) -> Iterator[Plan]:
     """A pause past every deadline at each point, while another process does all that is left, or only some of it."""
-    for number in telling_apart(names):
-        yield Plan("pause, another goes on to the end", (number, _pause(MOST_ROUNDS)))
-        yield Plan("pause, another begins", (number, _pause(2)))
+    for number, name in enumerate(names):
+        # Between the intent and its call the deadline is looked at, here; then again where the command runs.
+        calls = name.startswith("call")
+        if calls or is_same_as_last(names, number):
+            yield Plan("pause, another begins", (number, _pause(2)))
+        if calls or not is_same_as_last(names, number):
+            yield Plan("pause, another goes on to the end", (number, _pause(MOST_ROUNDS)))
 
 
-def pairs(names: list[str], second: Iterable[int], step: int) -> Iterator[Plan]:
-    """A crash at each point, and a crash of the next process at one of its own."""
+def pairs(names: list[str]) -> Iterator[Plan]:
+    """A crash in each state, and then one of the next process, at one of its first points: another one each time."""
     for number, _ in enumerate(names):
-        for later in second:
-            if (number + later) % step == 0:
-                yield Plan(f"crash, and again at point {later}", (number, _die), second=later)
+        if not is_same_as_last(names, number):
+            second = number * 5 % RECOVERY
+            yield Plan(f"crash, and again at point {second}", (number, _die), second=second)
 
 
 def _die(_: Telling) -> Fault:

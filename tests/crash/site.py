@@ -24,8 +24,8 @@ from dispatch.stores.sqlite import SqliteStore
 from dispatch.testing.clock import ManualClock
 from dispatch.testing.faults import FaultyBackend, FaultyStore, Points
 
-POLL = timedelta(seconds=30)
-NO_TIME = timedelta(0)
+POLL = timedelta(minutes=2)
+"""Seldom: each look at a job that waits is the same few points again."""
 
 
 class Site:
@@ -54,13 +54,9 @@ class Site:
     def store(self) -> SqliteStore:
         """The records as the test reads them; a store belongs to the thread that opened it."""
         if not hasattr(self._here, "store"):
-            self._here.store = self.open_store()
+            self._here.store = SqliteStore.open(self.records, now=self.clock.now())
         opened: SqliteStore = self._here.store
         return opened
-
-    def open_store(self) -> SqliteStore:
-        """Open the records once more, as another process does."""
-        return SqliteStore.open(self.records, now=self.clock.now())
 
     def view(self, job: str) -> JobView:
         """The job as the records say."""
@@ -103,14 +99,16 @@ class Site:
 
 
 class Process:
-    """One dispatch process: what ``submit``, ``stop`` and the others do, and a supervisor."""
+    """One dispatch process: what ``submit``, ``stop`` and the others do, and a supervisor.
+
+    Processes of one thread share a connection: it keeps nothing between two transactions, and a dead one cannot reach it.
+    """
 
     def __init__(self, site: Site, name: str, points: Points) -> None:
         self.points = points
-        self.store = site.open_store()
         self.backend = FaultyBackend(self.view_of(site), points)
         self.ledger = Ledger(
-            FaultyStore(self.store, points),
+            FaultyStore(site.store, points),
             site.clock,
             Actor(user="alice", host=name, role="test"),
         )
@@ -155,13 +153,13 @@ class Records:
 
 
 async def with_time_passing(clock: ManualClock, work: asyncio.Task[Any]) -> None:
-    """Wait for work that sleeps on the clock, by moving the clock whenever nothing else is left to do."""
-    for _ in range(3_000):
+    """Wait for work that sleeps on the clock, by moving the clock, in long steps, whenever nothing else is left to do."""
+    for _ in range(500):
         for _ in range(10):
             await asyncio.sleep(0)
         if work.done():
             return await work
         if (alarm := clock.next_alarm) is not None:
-            clock.advance_to(max(alarm, clock.now()))
+            clock.advance_to(max(alarm, clock.now() + timedelta(seconds=5)))
     work.cancel()
     raise AssertionError("it does not come to an end")

@@ -129,7 +129,7 @@ class Tale:
                 return
             self.rounds += 1
             done = await process.supervisor.round()
-            self.pass_time(done.next_due if done.looked_at else None)
+            self.pass_time(done.next_due)
 
     def pass_time(self, due: datetime | None) -> None:
         """Move the clock to when the next job is due, or a little where that is unknown or has passed."""

@@ -1,0 +1,136 @@
+"""The suite can fail: each of these faults, put into dispatch for one test, is found by it."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any, TypeVar
+
+import pytest
+from msgspec.structs import replace
+
+from dispatch.adapters.memory import MemoryBackend
+from dispatch.core import landing
+from dispatch.model.journal import Intended, Intent, Outcome, Settled, Verb
+from dispatch.model.status import Listing
+from dispatch.model.steps import Call
+from dispatch.model.view import JobView
+from dispatch.shell.acting import Writer, intend
+from dispatch.shell.engine import Engine
+from dispatch.spi.adapter import CallMeta
+from dispatch.testing.faults import Points
+from crash.exploring import Failure, crashes, explore, late_crashes, pauses, points_of
+from crash.site import POLL, Process, Records, Site
+from crash.stories import BY_NAME
+
+T = TypeVar("T")
+
+
+def failures(
+    name: str, records: Records, kind: type[Process], *, every: int = 1
+) -> list[Failure]:
+    """What the suite finds in a story, with processes of that kind."""
+    story = BY_NAME[name]
+    names = points_of(story, records)
+    plans = [*crashes(names), *late_crashes(names), *pauses(names)][::every]
+    return explore(story, records, plans, kind)[1]
+
+
+class WithWriter(Process):
+    """A process with another writer."""
+
+    writer: type[Writer] = Writer
+
+    def __init__(self, site: Site, name: str, points: Points) -> None:
+        super().__init__(site, name, points)
+        engine = Engine(self.ledger, self.backend, poll=POLL)
+        engine.writer = self.writer(self.ledger, self.backend, engine.writer.slots)
+        self.clusters.named("c")._engine = engine
+
+
+class OutcomeFirst(Writer):
+    """Records that a call has landed, and then makes it."""
+
+    async def make(self, view: JobView, call: Call, listing: Listing) -> JobView | None:
+        if call.verb is Verb.START:
+            return await super().make(view, call, listing)
+        intent = intend(view, call, listing, self.ledger.clock.now())
+        intended = self.ledger.append(view, (Intended(intent=intent),))
+        if intended is None:
+            return None
+        landed = Settled(intent=intent.id, outcome=Outcome.LANDED, ref=intent.ref)
+        after = self._record(intended, landed)
+        await self._call(intended, intent, listing)
+        return after
+
+
+class OutcomeFirstProcess(WithWriter):
+    writer = OutcomeFirst
+
+
+class IntentAfter(Writer):
+    """Makes a call, and then records that it was meant."""
+
+    async def make(self, view: JobView, call: Call, listing: Listing) -> JobView | None:
+        intent = intend(view, call, listing, self.ledger.clock.now())
+        settled = await self._call(view, intent, listing)
+        intended = self.ledger.append(view, (Intended(intent=intent),))
+        return intended if intended is None or settled is None else self._record(intended, settled)
+
+
+class IntentAfterProcess(WithWriter):
+    writer = IntentAfter
+
+
+class ChargedApart(Process):
+    """Decides in one append and asks for the hold of that decision in another (12, B1)."""
+
+    def __init__(self, site: Site, name: str, points: Points) -> None:
+        super().__init__(site, name, points)
+        append = self.ledger.append
+
+        def apart(view: JobView, events: Any) -> JobView | None:
+            after: JobView | None = view
+            for event in events:
+                after = None if after is None else append(after, (event,))
+            return after
+
+        self.ledger.append = apart  # type: ignore[method-assign]
+
+
+class Timeless(MemoryBackend):
+    """Compares no deadline where the command runs."""
+
+    def _write(self, verb: str, ref: str, meta: CallMeta, steps: Any) -> Any:
+        return super()._write(
+            verb, ref, replace(meta, deadline=meta.deadline + timedelta(days=1)), steps
+        )
+
+
+class TimelessProcess(Process):
+    def view_of(self, site: Site) -> MemoryBackend:
+        return Timeless(site.backend._world, alias="c")
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("success", OutcomeFirstProcess),
+        ("success", IntentAfterProcess),
+        ("held by its policy, released, success", ChargedApart),
+        ("preempted, resubmitted, success", TimelessProcess),
+    ],
+    ids=["outcome before the call", "intent after the call", "charged apart", "no deadline"],
+)
+def test_a_fault_in_dispatch_is_found(name: str, kind: type[Process], records: Records) -> None:
+    assert failures(name, records, kind)
+    assert not failures(name, records, Process, every=5)
+
+
+def test_a_landing_bound_that_is_missing_is_found(
+    records: Records, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def at_once(intent: Intent, _: object) -> Any:
+        return intent.deadline - timedelta(hours=1)
+
+    monkeypatch.setattr(landing, "landing_bound", at_once)
+    assert failures("stopped while gated", records, Process)
