@@ -12,6 +12,8 @@ import sys
 import threading
 from pathlib import Path
 
+from dispatch.stores.directory import DirectoryStore
+from dispatch.stores.opening import AnyStore
 from dispatch.stores.sqlite import SqliteStore
 from stores.samples import NOW, grow, header, hold, job_id, summary
 
@@ -21,13 +23,20 @@ def say(*words: object) -> None:
     os.write(1, (" ".join(map(str, words)) + "\n").encode())
 
 
+def opened(path: Path) -> AnyStore:
+    """Open the store of the kind that the name says."""
+    if path.suffix == ".d":
+        return DirectoryStore.open(path, now=NOW)
+    return SqliteStore.open(path, now=NOW, patience=60)
+
+
 def create(path: Path, first: int, threads: int) -> None:
     """Create a job with the same key in each of so many threads at once, each with a store of its own."""
     barrier = threading.Barrier(threads)
 
     def one(number: int) -> None:
         barrier.wait()
-        store = SqliteStore.open(path, now=NOW, patience=60)
+        store = opened(path)
         job = job_id(number)
         say(job, store.create(header(job), summary(job, key="the key")).id)
         store.close()
@@ -41,7 +50,7 @@ def create(path: Path, first: int, threads: int) -> None:
 
 def race(path: Path, writer: int, last: int) -> None:
     """Append on the newest version until there are ``last``, and print each version that was won."""
-    store, job = SqliteStore.open(path, now=NOW), job_id(1)
+    store, job = opened(path), job_id(1)
     version = 1
     while version < last:
         if grow(store, job, version, [hold(version + 1, nonce=f"{writer}-{version}")]):
@@ -72,7 +81,7 @@ def die(path: Path, deaths: int, seed: int) -> None:
 
 
 def append_for_ever(path: Path, life: int, writer: int) -> None:
-    store, job = SqliteStore.open(path, now=NOW), job_id(1)
+    store, job = opened(path), job_id(1)
     while True:
         version = store.summary(job).version
         nonce = f"{life}-{version}"

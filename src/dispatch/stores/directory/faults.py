@@ -23,14 +23,15 @@ def explaining(doing: str, root: Path) -> Generator[None]:
         yield
     except OSError as error:
         if doing != "open" and error.errno in _GONE:
-            raise vanished(root, error) from error
+            raise vanished(
+                root, f"Cannot {doing}: ", f" ({error.strerror}: {error.filename})"
+            ) from error
         raise faults.of_system(error, doing, root) from error
 
 
-def vanished(root: Path, error: OSError | None = None) -> StoreError:
+def vanished(root: Path, doing: str = "", why: str = "") -> StoreError:
     """The error for a store that is no longer what was opened."""
-    what = f": {error.strerror}, {error.filename}" if error is not None else ""
     return StoreError(
-        f"The records {root} were deleted, moved or replaced while they were open{what}; nothing was half written.",
+        f"{doing}The records {root} were deleted, moved or replaced while they were open{why}; nothing was half written.",
         todo="Put them back if that was a mistake, then start dispatch again.",
     )

@@ -43,6 +43,8 @@ class Keys:
             return None
         try:
             found = decode(data, Holder)
+            if digest(found.key) != name:
+                raise Invalid(f"it is of the key {found.key!r}")
             header = bytes(found.header) + b"\n"
             job = decode(header, documents.Append).job
         except Invalid as error:
