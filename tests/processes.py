@@ -11,6 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
+import pytest
+
+from dispatch.cli.exits import Exit
+from dispatch.model.base import EARLIEST
+from dispatch.spi.store import Query
+from dispatch.stores.sqlite import SqliteStore
+
 DISPATCH = (sys.executable, "-m", "dispatch")
 
 
@@ -67,11 +74,12 @@ class Place:
         *words: str,
         env: Mapping[str, str] | None = None,
         through: Sequence[str] = (),
+        python: Sequence[str] = DISPATCH[1:],
         timeout: float = 120,
     ) -> Said:
         """Run the command to its end, through another command where one is given."""
         done = subprocess.run(
-            [*through, *DISPATCH, *words],
+            [*through, sys.executable, *python, *words],
             cwd=self.directory,
             env=env or self.env(),
             capture_output=True,
@@ -82,6 +90,16 @@ class Place:
         said = Said(words, done.returncode, done.stdout.decode(), done.stderr.decode())
         check_manners(said)
         return said
+
+    def kept(self) -> dict[str, int]:
+        """Every job in the records with its version, read without the command."""
+        if not self.records.exists():
+            return {}
+        store = SqliteStore.open(self.records, now=EARLIEST, read_only=True)
+        try:
+            return {job.id: job.version for job in store.list(Query(limit=1000))}
+        finally:
+            store.close()
 
     def jobs(self, *words: str) -> list[dict[str, Any]]:
         """Every job, as `status --all --json` lists it."""
@@ -100,3 +118,55 @@ def check_manners(said: Said) -> None:
     if "--json" in said.words:
         for line in (said.out + said.err).splitlines():
             assert json.loads(line)["schemaVersion"] == 1, said
+
+
+CONFIG = """
+defaultCluster = "c"
+[clusters.c]
+adapter = "memory"
+[clusters.away]
+adapter = "slurm"
+settings = { transport = { through = ["/nowhere/at/all/wrapper"] } }
+[clusters.no-slurm]
+adapter = "slurm"
+settings = { transport = { through = ["env", "PATH=/usr/bin:/bin"] } }
+"""
+RIGHT = "name: right\ncommand: [x]\n"
+NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--"]
+
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can act as another account")
+
+
+def check_refused(
+    place: Place, *words: str, code: Exit, kind: str, says: tuple[str, ...], afterwards: bool = True
+) -> Said:
+    """It is refused in words and in JSON, leaves the records as they are, and a right command works afterwards."""
+    before = place.kept()
+    told = place.run(*words)
+    assert told.code == code, told
+    assert told.out == "", told
+    for word in says:
+        assert word in told.err, told
+    in_json = place.run(*words, "--json")
+    assert (in_json.code, in_json.error["kind"]) == (code, kind), in_json
+    assert in_json.error["what"]
+    assert in_json.error["todo"] or in_json.error.get("faults") or in_json.error.get("reasons")
+    assert place.kept() == before
+    if afterwards:
+        works(place)
+    return told
+
+
+def works(place: Place) -> None:
+    """A right command does what it is asked."""
+    count = len(place.kept())
+    said = place.run("submit", place.write("right.yaml", RIGHT))
+    assert said.code == Exit.OK, said
+    assert len(place.kept()) == count + 1
+
+
+def open_to_all(path: Path) -> None:
+    """Let every account walk to a place, as a shared directory would."""
+    for parent in (path, *path.parents):
+        if parent.stat().st_uid == os.geteuid() and parent != Path("/"):
+            parent.chmod(parent.stat().st_mode | 0o055)
