@@ -122,8 +122,8 @@ class _File:
 
 @dataclass
 class _Directory:
-    seen: dict[str, _File | _Directory] = field(default_factory=dict)
-    synced: dict[str, _File | _Directory] = field(default_factory=dict)
+    seen: dict[str, _File | _Directory] = field(default_factory=dict[str, "_File | _Directory"])
+    synced: dict[str, _File | _Directory] = field(default_factory=dict[str, "_File | _Directory"])
 
 
 class VolatileDisk(CrashingDisk):

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import closing, suppress
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from msgspec.structs import replace
@@ -31,11 +31,11 @@ Act = Callable[[DirectoryStore], object]
 State = dict[str, object]
 
 
-def create(job: str, **fields: object) -> Act:
+def create(job: str, **fields: Any) -> Act:
     return lambda store: store.create(HEADERS[job], summary(job, **fields))
 
 
-def add(job: str, expected: int, count: int, **fields: object) -> Act:
+def add(job: str, expected: int, count: int, **fields: Any) -> Act:
     """Append so many entries; again, it is the same append."""
     entries = [
         hold(version, nonce=f"{job} {expected}")
@@ -45,7 +45,7 @@ def add(job: str, expected: int, count: int, **fields: object) -> Act:
     return lambda store: store.append(job, expected, entries, after)
 
 
-def finish(job: str, expected: int, **fields: object) -> Act:
+def finish(job: str, expected: int, **fields: Any) -> Act:
     after = summary(job, expected + 1, finished=True, due=None, **fields)
     return lambda store: store.append(job, expected, [ENDS[job]], after)
 

@@ -192,7 +192,9 @@ def test_records_that_are_not_there_read_as_empty_and_nothing_is_made(tmp_path: 
         assert not reader.present
         assert reader.id == ""
         assert reader.list(Query()) == reader.due(NOW, 9) == reader.resolve(job_id(1)) == ()
-        assert reader.resolve("train") == reader.heartbeats(NOW) == reader.warnings == ()
+        assert reader.resolve("train") == ()
+        assert reader.heartbeats(NOW) == ()
+        assert reader.warnings == ()
         assert reader.verify() == ()
         for ask in (reader.load, reader.summary):
             with pytest.raises(NotFound):
@@ -233,24 +235,21 @@ def test_finished_jobs_cost_the_unfinished_ones_nothing(tmp_path: Path) -> None:
         counted: list[tuple[int, int]] = []
         disk = Counting()
         with closing(DirectoryStore.open(root, now=NOW, disk=disk)) as store:
+            version = store.summary(job).version
             for ask in (
                 lambda: store.due(NOW, 10),
                 lambda: store.list(Query(finished=False)),
-                lambda: store.list(Query(limit=2)) if not counted[2:] else None,
                 lambda: store.load(job),
                 lambda: store.summary(job),
                 lambda: store.reschedule(job, NOW),
                 lambda: store.claim([job], "me", NOW, NOW),
                 lambda: store.resolve(job),
-                lambda: grow(
-                    store, job, store.summary(job).version, [hold(store.summary(job).version + 1)]
-                ),
+                lambda: grow(store, job, version, [hold(version + 1)]),
             ):
                 disk.calls.clear()
                 disk.brought = 0
                 ask()
                 counted.append((len(disk.calls), disk.brought))
-        del counted[2]  # the newest of all: its listing does grow, with the jobs of one day
         return counted
 
     with closing(DirectoryStore.open(root, now=NOW, disk=QuickDisk())) as store:
@@ -262,7 +261,8 @@ def test_finished_jobs_cost_the_unfinished_ones_nothing(tmp_path: Path) -> None:
             make(store, number, finished=True, due=None)
         many = cost()
     assert all(
-        calls <= calls_before and names <= names_before + 2
+        # The job itself has one append more.
+        calls <= calls_before + 1 and names <= names_before + 1
         for (calls_before, names_before), (calls, names) in zip(few, many, strict=True)
     ), (few, many)
 
