@@ -6,7 +6,9 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+import tempfile
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -165,8 +167,14 @@ def works(place: Place) -> None:
     assert len(place.kept()) == count + 1
 
 
-def open_to_all(path: Path) -> None:
-    """Let every account walk to a place, as a shared directory would."""
-    for parent in (path, *path.parents):
-        if parent.stat().st_uid == os.geteuid() and parent != Path("/"):
-            parent.chmod(parent.stat().st_mode | 0o055)
+@contextmanager
+def open_place() -> Generator[Place]:
+    """A place that every account may walk to; pytest's own directories are closed to others, and closed again at any time."""
+    with tempfile.TemporaryDirectory(prefix="dispatch-open-") as name:
+        place = Place(Path(name), CONFIG)
+        place.directory.chmod(0o755)
+        words = [*NOBODY, *DISPATCH, "version"]
+        tried = subprocess.run(words, cwd=name, capture_output=True, text=True, check=False)
+        if tried.returncode:
+            pytest.skip(f"another account cannot run dispatch here: {tried.stderr.strip()[-200:]}")
+        yield place

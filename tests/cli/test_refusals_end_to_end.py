@@ -25,7 +25,7 @@ from processes import (
     check_manners,
     check_refused,
     needs_root,
-    open_to_all,
+    open_place,
     works,
 )
 
@@ -90,9 +90,15 @@ def test_records_that_are_damaged_are_told(place: Place) -> None:
         assert "backup" in told.error["todo"]
 
 
+@pytest.fixture
+def shared() -> Iterator[Place]:
+    with open_place() as place:
+        yield place
+
+
 @needs_root
-def test_records_that_may_not_be_read_or_written_are_told(place: Place, tmp_path: Path) -> None:
-    open_to_all(tmp_path)
+def test_records_that_may_not_be_read_or_written_are_told(shared: Place) -> None:
+    place, tmp_path = shared, shared.directory
     works(place)
     env = place.env(HOME=str(tmp_path))
     for words in (("status",), ("submit", "right.yaml"), ("supervise", "--once")):
@@ -302,8 +308,8 @@ def test_an_odd_environment_is_no_fault(name: str, place: Place) -> None:
 
 
 @needs_root
-def test_a_home_that_cannot_be_written_is_told(place: Place, tmp_path: Path) -> None:
-    open_to_all(tmp_path)
+def test_a_home_that_cannot_be_written_is_told(shared: Place) -> None:
+    place, tmp_path = shared, shared.directory
     home = tmp_path / "readonly"
     home.mkdir(mode=0o755)
     place.write("right.yaml", RIGHT)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from dispatch.cli.exits import Exit
-from processes import CONFIG, NOBODY, RIGHT, Place, check_refused, needs_root, open_to_all, works
+from processes import CONFIG, NOBODY, RIGHT, Place, check_refused, needs_root, open_place, works
 
 
 @pytest.fixture
@@ -133,9 +134,15 @@ def test_of_several_files_none_is_submitted_where_one_is_wrong(place: Place) -> 
     )
 
 
+@pytest.fixture
+def shared() -> Iterator[Place]:
+    with open_place() as place:
+        yield place
+
+
 @needs_root
-def test_what_may_not_be_read_is_refused(place: Place, tmp_path: Path) -> None:
-    open_to_all(tmp_path)
+def test_what_may_not_be_read_is_refused(shared: Place) -> None:
+    place, tmp_path = shared, shared.directory
     own = tmp_path / "nobody"
     own.mkdir()
     os.chown(own, 65534, 65534)
