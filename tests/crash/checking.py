@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import timedelta
+from itertools import pairwise
 
+from crash.story import Tale
 from dispatch.adapters.memory import ExecutionTruth
 from dispatch.model.answers import Action
 from dispatch.model.journal import (
@@ -20,7 +22,6 @@ from dispatch.model.journal import (
 )
 from dispatch.model.status import Cause
 from dispatch.spi.store import Query
-from crash.story import Tale
 
 FAULTS_OF_THE_CLUSTER = (Cause.FORGOTTEN, Cause.FENCED)
 
@@ -59,7 +60,7 @@ def _safety(tale: Tale, entries: tuple[Entry, ...], ran: list[ExecutionTruth]) -
         ):
             yield f"S2: {one.ref} ran, and no open of it was recorded before"
     epochs = [one.epoch for one in ran]
-    if any(after <= before for before, after in zip(epochs, epochs[1:], strict=False)):
+    if any(after <= before for before, after in pairwise(epochs)):
         yield f"S5: the epochs are {epochs}"
     if sum(isinstance(entry.event, Ended) for entry in entries) > 1:
         yield "S6: there is more than one final verdict"
@@ -83,7 +84,9 @@ def _budgets(tale: Tale, entries: tuple[Entry, ...]) -> Iterator[str]:
                 and entry.at < one.due
             ):
                 yield f"S4: a backoff until {one.due} was cut short at {entry.at}"
-    if false := [one.verdict.cause for one in decided if one.verdict.cause in FAULTS_OF_THE_CLUSTER]:
+    if false := [
+        one.verdict.cause for one in decided if one.verdict.cause in FAULTS_OF_THE_CLUSTER
+    ]:
         yield f"S8: {false[0]}, although the controller forgot nothing"
     tried = sum(one.action is Action.RESUBMIT for one in decided)
     policy = entries[0].event.job.policy if isinstance(entries[0].event, Accepted) else None
@@ -110,7 +113,9 @@ def _people(entries: tuple[Entry, ...], ran: list[ExecutionTruth]) -> Iterator[s
             release = next(
                 (later.at for later in entries if isinstance(later.event, ReleaseAsked)), None
             )
-            if any(entry.at < one.started and (release is None or one.started < release) for one in ran):
+            if any(
+                entry.at < one.started and (release is None or one.started < release) for one in ran
+            ):
                 yield "S3: something started while the job was held"
 
 

@@ -11,7 +11,7 @@ import pytest
 from crash.site import Records
 
 counted: pytest.StashKey[list[str]] = pytest.StashKey()
-MEMORY = Path("/dev/shm")  # noqa: S108 - a directory of the test's own is made in it
+MEMORY = Path("/dev/shm")
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, config: pytest.Config
 ) -> None:
     """Print how many points there are, and how many tellings were tried."""
-    if told := config.stash.get(counted, []):
+    if told := config.stash.setdefault(counted, []):
         terminalreporter.section("crash points")
         for line in told:
             terminalreporter.write_line(line)

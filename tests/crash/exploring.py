@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 
-from dispatch.model.errors import DispatchError
-from dispatch.model.journal import Accepted, AnyEvent, Decided, Ended, Observed
-from dispatch.testing.faults import Die, Fault, LoseReply, Pause, Points
 from crash.checking import broken
 from crash.site import Process, Records, Site
 from crash.story import Story, Tale
+from dispatch.model.errors import DispatchError
+from dispatch.model.journal import Accepted, AnyEvent, Decided, Ended, Observed
+from dispatch.testing.faults import Die, Fault, LoseReply, Pause, Points
 
 MOST_ROUNDS = 150
 """A story takes 5 to 40 rounds; a hot loop takes any number."""
@@ -152,9 +152,14 @@ def points_of(story: Story, records: Records) -> list[str]:
 
 
 def explore(
-    story: Story, records: Records, plans: Iterable[Plan], kind: type[Process] = Process
+    story: Story,
+    records: Records,
+    plans: Iterable[Plan],
+    kind: type[Process] = Process,
+    *,
+    most: int = 3,
 ) -> tuple[int, list[Failure]]:
-    """Tell the story under each plan; how many there were, and the failures."""
+    """Tell the story under each plan; how many were told, and the first failures, after which it ends."""
     failures: list[Failure] = []
     count = 0
     for plan in plans:
@@ -162,6 +167,8 @@ def explore(
         _, failure = tell(story, records, plan, kind)
         if failure is not None:
             failures.append(failure)
+            if len(failures) == most:
+                break
     return count, failures
 
 
@@ -240,7 +247,9 @@ def _pause(rounds: int) -> Planned:
     def planned(telling: Telling) -> Fault:
         def meanwhile() -> None:
             telling.site.clock.advance(timedelta(seconds=40))
-            telling.site.elsewhere(lambda: telling.live({}, min(rounds, 8) if telling.tale.busy else rounds))
+            telling.site.elsewhere(
+                lambda: telling.live({}, min(rounds, 8) if telling.tale.busy else rounds)
+            )
 
         return Pause(meanwhile)
 

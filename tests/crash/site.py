@@ -152,13 +152,14 @@ class Records:
         return path
 
 
-async def with_time_passing(clock: ManualClock, work: asyncio.Task[Any]) -> None:
+async def with_time_passing(clock: ManualClock, work: asyncio.Future[Any]) -> None:
     """Wait for work that sleeps on the clock, by moving the clock, in long steps, whenever nothing else is left to do."""
     for _ in range(500):
         for _ in range(10):
             await asyncio.sleep(0)
         if work.done():
-            return await work
+            await work
+            return
         if (alarm := clock.next_alarm) is not None:
             clock.advance_to(max(alarm, clock.now() + timedelta(seconds=5)))
     work.cancel()

@@ -2,13 +2,6 @@
 
 from __future__ import annotations
 
-from dispatch.model.answers import Action
-from dispatch.model.errors import Rejected
-from dispatch.model.policy import Backoff, Policy, Rule
-from dispatch.model.quantity import Duration
-from dispatch.model.status import Cause, State
-from dispatch.model.view import JobView, Phase
-from dispatch.shell.driving import Until, has_reached
 from crash.story import (
     Act,
     Story,
@@ -23,6 +16,13 @@ from crash.story import (
     submit,
     turn,
 )
+from dispatch.model.answers import Action
+from dispatch.model.errors import Rejected
+from dispatch.model.policy import Backoff, Policy, Rule
+from dispatch.model.quantity import Duration
+from dispatch.model.status import Cause, State
+from dispatch.model.view import JobView, Phase
+from dispatch.shell.driving import Until, has_reached
 
 
 def resubmit(limit: int = 3, seconds: int = 30) -> Policy:
@@ -211,7 +211,12 @@ STORIES = (
     ),
     Story(
         name="stopped while pending",
-        acts=(FULL, submit(), ask("stop", at_once), befalls(recorded(has_ended), "set_capacity", None)),
+        acts=(
+            FULL,
+            submit(),
+            ask("stop", at_once),
+            befalls(recorded(has_ended), "set_capacity", None),
+        ),
         state=State.CANCELLED,
         cause=Cause.STOPPED,
         executions=0,

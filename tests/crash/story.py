@@ -12,13 +12,13 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
+from crash.site import Process, Site, with_time_passing
 from dispatch.model.errors import Conflict, Finished
 from dispatch.model.job import Job
 from dispatch.model.policy import Policy
 from dispatch.model.status import Cause, State
 from dispatch.model.view import JobView
 from dispatch.shell.driving import Until
-from crash.site import Process, Site, with_time_passing
 
 
 @dataclass(frozen=True)
@@ -91,14 +91,14 @@ class Tale:
             if not act.when(self) or (process is None and act.by_person is not None):
                 return
             if act.by_person is not None and process is not None:
-                await self._by_person(act, act.by_person, process)
+                await self._by_person(act.by_person, process)
             elif act.by_world is not None:
                 act.by_world(self)
             self._finish()
             self.site.env.run_all()
 
     async def _by_person(
-        self, act: Act, do: Callable[[Tale, Process], Awaitable[None]], process: Process
+        self, do: Callable[[Tale, Process], Awaitable[None]], process: Process
     ) -> None:
         self.busy = True
         try:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from functools import cache
 from typing import Any, Self, TypeVar, cast
 
 from dispatch.model.answers import Answers, ClusterIdentity, Declarations
@@ -35,10 +34,9 @@ class FaultyBackend:
 
     def __new__(cls, backend: Backend, points: Points) -> Self:  # noqa: ARG004 - __init__ takes them
         """Make an object of the class that has the optional protocols of ``backend``."""
-        offered = tuple(
-            part for protocol, part in _OPTIONAL.items() if isinstance(backend, protocol)
-        )
-        return cast("Self", object.__new__(_with(cls, offered)))
+        parts = [part for protocol, part in _OPTIONAL.items() if isinstance(backend, protocol)]
+        # A check of a protocol looks at the class (from 3.12 on at nothing else), so that delegation would not do.
+        return cast("Self", object.__new__(type(cls.__name__, (*parts, cls), {})))
 
     def __init__(self, backend: Backend, points: Points) -> None:
         self.inner = backend
@@ -142,11 +140,3 @@ _OPTIONAL: dict[Any, type[FaultyBackend]] = {
     CessationSignal: _Signalling,
     OutputReader: _Reading,
 }
-
-
-@cache
-def _with(
-    base: type[FaultyBackend], parts: tuple[type[FaultyBackend], ...]
-) -> type[FaultyBackend]:
-    """The class with these parts. A check of a protocol looks at the class, so that delegation would not do."""
-    return type(base.__name__, (*parts, base), {}) if parts else base

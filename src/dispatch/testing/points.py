@@ -11,7 +11,7 @@ last point on each method of what it was given raises ``Crash`` again and has no
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Generator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -54,9 +54,13 @@ Fault = Die | LoseReply | Pause
 
 @dataclass
 class Points:
-    """The points that one process passes, in order, and the faults that it meets there, by their number from 0."""
+    """The points that one process passes, in order, and the faults that it meets there.
+
+    ``faults`` are by the number of the point, from 0; ``named``, by its name, for the first time that it is passed.
+    """
 
     faults: Mapping[int, Fault] = field(default_factory=dict[int, Fault])
+    named: Mapping[str, Fault] = field(default_factory=dict[str, Fault])
     passed: list[str] = field(default_factory=list[str])
     dead: bool = False
 
@@ -118,15 +122,14 @@ class Points:
 
     def _next(self, name: str) -> Fault | None:
         self.alive()
+        first = self.named.get(name) if name not in self.passed else None
         self.passed.append(name)
-        return self.faults.get(len(self.passed) - 1)
+        return self.faults.get(len(self.passed) - 1, first)
 
     async def _unheard(self, call: Callable[[], Awaitable[object]]) -> None:
         """Make a call whose reply, or refusal, nobody will hear."""
-        try:
+        with suppress(Exception):
             await call()
-        except Exception:  # noqa: BLE001, S110 - whatever it was, it is not heard
-            pass
 
     def __repr__(self) -> str:
         return f"Points({len(self.passed)} passed, {'dead' if self.dead else 'alive'})"
