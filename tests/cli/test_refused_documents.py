@@ -118,6 +118,26 @@ def test_a_job_file_that_is_none_is_refused(place: Place) -> None:
     )
 
 
+def test_a_name_that_would_move_the_cursor_is_shown_and_not_obeyed(place: Place) -> None:
+    check_refused(
+        place,
+        "submit",
+        "\x1b[2J\x9b.yaml",
+        code=Exit.NOT_FOUND,
+        kind="NotFound",
+        says=("\\x1b[2J\\x9b.yaml",),
+    )
+    place.write("\x1b[31m.yaml", "command: x\n")
+    check_refused(
+        place,
+        "submit",
+        "\x1b[31m.yaml",
+        code=Exit.USAGE,
+        kind="Invalid",
+        says=("\\x1b[31m.yaml has one fault",),
+    )
+
+
 def test_of_several_files_none_is_submitted_where_one_is_wrong(place: Place) -> None:
     place.write("a.yaml", RIGHT)
     place.write("b.yaml", "command: x\n")
