@@ -217,6 +217,33 @@ def test_what_a_program_returns_while_slurm_kills_it_is_not_its_own_end(
     assert seen(told_of, left=left, boot=AFTER_START).state is State.SUCCEEDED
 
 
+@pytest.mark.parametrize("told_of", CONTRADICTED, ids=["refused", "fenced", "cancelled", "lost"])
+@pytest.mark.parametrize(
+    ("nodes", "end", "its_own"),
+    [
+        ("n1", "status=0", True),
+        ("n1", "status=0 told=TERM", False),
+        ("n1", "status=143", False),
+        ("n1", "status=0 signal=TERM", False),
+        ("n1", "status=0 launch=failed", False),
+        ("n[1-2]", "status=0", False),
+        ("", "status=0", False),
+    ],
+)
+def test_a_forgotten_run_on_one_node_that_succeeds_untold_while_slurm_tells_of_an_end_has_succeeded(
+    told_of: QueueRow, nodes: str, end: str, its_own: bool
+) -> None:
+    fenced = {"fenced_1000000": "attempt=a1 jobid=7 node=n9 seen=1000000.start at=2050"}
+    more = fenced if told_of.exit.code == 119 else {}
+    left = tickets(
+        start_1000000=f"jobid=7 attempt=a1 nodes={nodes} started={START}",
+        end_1000000=f"{end} ended={told_of.end + 30} attempt=a1",
+        **more,
+    )
+    found = seen(told_of, left=left, boot=AFTER_START)
+    assert (found.state is State.SUCCEEDED) == its_own
+
+
 def test_another_end_of_the_script_under_one_boot_is_a_conflict_and_stays_unknown() -> None:
     left = tickets(start_1000000=STARTED, end_1000000=ended(0))
     found = seen(row("FAILED", exit=Exit(code=1)), left=left)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from dispatch.adapters.slurm.reading.documents import AccountingRow, Exit, QueueRow, StepRow
+from dispatch.adapters.slurm.reading.hostlist import expand
 from dispatch.adapters.slurm.reading.key import Ref
 from dispatch.adapters.slurm.reading.tables import BY_NAME, CLOCK_MARGIN, Code, Kind
 from dispatch.adapters.slurm.reading.tickets import NO_TICKETS, Ended, Fenced, Started, Tickets
@@ -104,13 +105,24 @@ class Seen(Value):
 
     @property
     def own_end(self) -> Ended | None:
-        """The end ticket of this execution, where it is older than the end that Slurm tells of.
+        """The end ticket of this execution, where it is older than the end that Slurm tells of, or owes nothing to it.
 
         When Slurm tells of an end that contradicts the script's, it is killing what it finds of the run, on any of its
         nodes; what a program returns then is none of its own (12, E5).
         """
         end = self.ended
-        return end if end is not None and 0 < end.at < self.end - CLOCK_MARGIN else None
+        if end is None or 0 < end.at < self.end - CLOCK_MARGIN:
+            return end
+        return end if self._succeeded_untold(end) else None
+
+    def _succeeded_untold(self, end: Ended) -> bool:
+        """Whether the command succeeded where Slurm could end it only together with the script, which was not told.
+
+        An execution that a controller has forgotten runs on while it is stopped or refused elsewhere (12, E6).
+        """
+        nodes = expand(self.started.nodes or self.started.node) if self.started else ()
+        succeeded = end.launched and end.status == 0 and not end.signal
+        return succeeded and not end.told and len(nodes) == 1
 
     @property
     def fenced(self) -> Fenced | None:
