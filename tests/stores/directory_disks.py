@@ -41,8 +41,8 @@ class WatchedDisk(QuickDisk):
 
     def __init__(self) -> None:
         self.calls: list[tuple[str, str]] = []
-        self.before: Callable[[str, tuple[Any, ...]], None] = _nothing
-        self.after: Callable[[str, tuple[Any, ...]], None] = _nothing
+        self.before: Callable[[str, tuple[Any, ...]], None] = nothing
+        self.after: Callable[[str, tuple[Any, ...]], None] = nothing
 
     def __getattribute__(self, name: str) -> Any:
         found = super().__getattribute__(name)
@@ -63,7 +63,7 @@ class WatchedDisk(QuickDisk):
         return sum(name in names for name, _ in self.calls)
 
 
-def _nothing(name: str, arguments: tuple[Any, ...]) -> None:
+def nothing(name: str, arguments: tuple[Any, ...]) -> None:
     pass
 
 
@@ -90,13 +90,19 @@ class CrashingDisk(WatchedDisk):
 
 
 class FailingDisk(WatchedDisk):
-    """Refuses one call of those that write, the one of that number, with an error; before or after it had its effect."""
+    """Refuses one call of those that write, with an error, before or after it had its effect.
 
-    def __init__(self, number: int, code: int, *, after: bool = False, kind: str = "") -> None:
+    ``number`` says which one, counted from the moment that it is ``armed`` (in an opening, say, it is not to be).
+    """
+
+    def __init__(
+        self, number: int, code: int, *, after: bool = False, kind: str = "", armed: bool = True
+    ) -> None:
         super().__init__()
         self.number = number
         self.code = code
         self.kind = kind
+        self.armed = armed
         self.refused = ""
         if after:
             self.after = self._refuse
@@ -104,7 +110,7 @@ class FailingDisk(WatchedDisk):
             self.before = self._refuse
 
     def _refuse(self, name: str, arguments: tuple[Any, ...]) -> None:
-        if name not in WRITING or (self.kind and name != self.kind):
+        if not self.armed or name not in WRITING or (self.kind and name != self.kind):
             return
         self.number -= 1
         if self.number == -1:
@@ -185,6 +191,8 @@ class VolatileDisk(CrashingDisk):
 
     def sync_directory(self, path: Path) -> None:
         super().sync_directory(path)
+        if not path.is_relative_to(self._top):
+            return
         directory = self._directory(path)
         directory.synced = dict(directory.seen)
 

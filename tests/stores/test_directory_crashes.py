@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from dispatch.spi.store import Query
 from dispatch.stores.directory import DirectoryStore
-from stores.directory_disks import Crash, CrashingDisk, QuickDisk, VolatileDisk
+from stores.directory_disks import Crash, CrashingDisk, QuickDisk, VolatileDisk, nothing
 from stores.samples import NOW, SECOND, end, header, hold, job_id, summary
 
 if TYPE_CHECKING:
@@ -225,3 +225,25 @@ def test_a_job_that_got_its_key_and_died_is_finished_by_a_supervisor(tmp_path: P
         assert [one.id for one in store.due(NOW, 9)] == [A]
         assert store.load(A) == (HEADERS[A],)
         assert store.verify() == ()
+
+
+def test_a_store_that_a_dead_process_has_made_keeps_its_identity_through_a_cut_of_the_power(
+    tmp_path: Path,
+) -> None:
+    """Its name was there and not on the platter; who opened it next acknowledged a job of that identity."""
+    root = tmp_path / "records.d"
+    root.mkdir(mode=0o700)
+    disk = VolatileDisk(root, 10**9)
+
+    def die_after_the_format(name: str, arguments: tuple[Path, Path]) -> None:
+        if name == "link" and arguments[1].name == "format":
+            raise Crash
+
+    disk.after = die_after_the_format
+    with pytest.raises(Crash):
+        DirectoryStore.open(root, now=NOW, disk=disk)
+    disk.after = nothing
+    identity = DirectoryStore.open(root, now=NOW, disk=disk).id
+    for found in cuts(disk, tmp_path):
+        with again(found) as store:
+            assert store.id == identity

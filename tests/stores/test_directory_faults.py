@@ -64,8 +64,9 @@ def test_whichever_call_is_refused_the_append_is_whole_or_absent_and_can_be_repe
     number = 0
     for number in itertools.count():
         job, entries = make(store, number), [hold(2), hold(3)]
-        disk = FailingDisk(number, code, after=after)
+        disk = FailingDisk(number, code, after=after, armed=False)
         with closing(DirectoryStore.open(root, now=NOW, disk=disk)) as failing:
+            disk.armed = True
             refusal = refusal_of(partial(grow, failing, job, 1, entries, due=NOW - SECOND))
         assert refusal is None or (refusal.todo and job in refusal.what)
         there = len(store.load(job))
@@ -86,8 +87,9 @@ def test_whichever_call_is_refused_a_job_with_a_key_is_whole_or_absent_and_can_b
     number = 0
     for number in itertools.count():
         job, other, key = job_id(number), job_id(1000 + number), f"key {number}"
-        disk = FailingDisk(number, code)
+        disk = FailingDisk(number, code, armed=False)
         with closing(DirectoryStore.open(root, now=NOW, disk=disk)) as failing:
+            disk.armed = True
             refusal = refusal_of(partial(failing.create, header(job), summary(job, key=key)))
         assert refusal is None or refusal.todo
         given = store.create(header(other), summary(other, key=key)).id

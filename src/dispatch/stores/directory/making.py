@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -70,6 +71,7 @@ def prepare(files: Files, now: Instant) -> tuple[Format, bool]:
     check_private(root)
     found = read_format(files)
     if found is not None:
+        _sync(files)
         return found, False
     _refuse_foreign(root, files.disk.names(root))
     for name in DIRECTORIES:
@@ -94,9 +96,15 @@ def _settle_identity(files: Files, now: Instant) -> tuple[Format, bool]:
             f"The file {files.root / FORMAT} cannot be seen although it was made.",
             todo="Try again in a minute; the file system's cache may be behind.",
         )
-    # By each opener: another may have made it and not come so far.
-    files.disk.sync_directory(files.root)
+    _sync(files)
     return found, made
+
+
+def _sync(files: Files) -> None:
+    """Bring the store's own names to the disk: by each opener, for another may have made them and not come so far."""
+    files.disk.sync_directory(files.root)
+    with suppress(PermissionError):  # a directory of the site's that one may enter and not list
+        files.disk.sync_directory(files.root.parent)
 
 
 def _refuse_foreign(root: Path, names: list[str]) -> None:

@@ -11,7 +11,7 @@ from dispatch.stores.directory import documents, layout, making, upkeep
 from dispatch.stores.directory.disk import Disk
 from dispatch.stores.directory.faults import explaining, vanished
 from dispatch.stores.directory.files import Files
-from dispatch.stores.directory.layout import Marker, due_micros, name_digest
+from dispatch.stores.directory.layout import Marker, due_micros
 from dispatch.stores.directory.parts import Parts
 from dispatch.stores.directory.questions import Questions
 from dispatch.stores.sqlite import journal
@@ -238,11 +238,12 @@ class DirectoryStore:
         """Set when the job should be looked at next. A hint, not an event. Raises ``NotFound``."""
         with self._writing(f"reschedule job {job}"):
             found = self._queue.find(job)
-            name = (
-                name_digest(self._records.head(job).summary.name) if found is None else found.name
-            )
             if found is not None:
-                self._queue.move(Marker(job, due_micros(due), name))
+                self._queue.move(found._replace(due=due_micros(due)))
+                return
+            summary = self._records.head(job).summary
+            if not summary.finished:  # somebody has removed its marker
+                self._queue.put(Marker.of(summary)._replace(due=due_micros(due)))
 
     def claim(
         self, jobs: Sequence[str], owner: str, until: Instant, now: Instant
