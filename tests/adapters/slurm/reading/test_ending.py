@@ -231,7 +231,7 @@ def test_what_a_program_returns_while_slurm_kills_it_is_not_its_own_end(
     ],
 )
 def test_a_forgotten_run_on_one_node_that_succeeds_untold_while_slurm_tells_of_an_end_has_succeeded(
-    told_of: QueueRow, nodes: str, end: str, its_own: bool
+    told_of: QueueRow, nodes: str, end: str, *, its_own: bool
 ) -> None:
     fenced = {"fenced_1000000": "attempt=a1 jobid=7 node=n9 seen=1000000.start at=2050"}
     more = fenced if told_of.exit.code == 119 else {}
