@@ -31,7 +31,7 @@ def broken(tale: Tale) -> Iterator[str]:
     if tale.job is None:
         yield "the submission was never acknowledged"
         return
-    if (count := len(tale.site.store.list(Query()))) != 1:
+    if (count := sum(job.key == tale.key for job in tale.site.store.list(Query()))) != 1:
         yield f"there are {count} jobs of one key"
     entries = tale.site.history(tale.job)
     ran = executions(tale)

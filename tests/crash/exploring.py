@@ -54,8 +54,8 @@ class Telling:
     """One telling of a story by several processes, each after the death of the one before."""
 
     def __init__(self, story: Story, records: Records, plan: Plan, kind: type[Process]) -> None:
-        self.site = Site(records.fresh(), **story.settings)
-        self.tale = Tale(story, self.site)
+        self.site = Site(records, **story.settings)
+        self.tale = Tale(story, self.site, records.new_key())
         self.plan = plan
         self.kind = kind
         self.lives: list[Points] = []
@@ -135,13 +135,13 @@ def tell(
     """Tell a story under a plan; the points of the first process, and what did not hold."""
     telling = Telling(story, records, plan, kind)
     try:
-        try:
-            telling.tell()
-        except DispatchError as error:
-            return telling.lives[0], telling.failed([f"the story cannot go on: {error}"])
-        return telling.lives[0], telling.failure()
-    finally:
-        telling.site.close()
+        telling.tell()
+        failure = telling.failure()
+    except DispatchError as error:
+        failure = telling.failed([f"the story cannot go on: {error}"])
+    if failure is not None:
+        records.renew()
+    return telling.lives[0], failure
 
 
 def points_of(story: Story, records: Records) -> list[str]:
@@ -209,13 +209,20 @@ def lost_replies(names: list[str]) -> Iterator[Plan]:
 
 
 def pauses(names: list[str]) -> Iterator[Plan]:
-    """A pause past every deadline at each point, while another process does all that is left, or only some of it."""
-    for number, name in enumerate(names):
-        # Between the intent and its call the deadline is looked at, here; then again where the command runs.
-        calls = name.startswith("call")
-        if calls or is_same_as_last(names, number):
+    """A pause past every deadline in each state, while another process does all that is left, or only begins.
+
+    In which of them it does which, takes turns. Around a call, and between its intent and it, both are tried: there the
+    deadline is looked at, and the outcome recorded late.
+    """
+    states = [n for n, _ in enumerate(names) if not is_same_as_last(names, n)]
+    for turn, number in enumerate(states):
+        both = any(name.startswith("call") for name in names[number : number + 2])
+        if both or turn % 2:
             yield Plan("pause, another begins", (number, _pause(2)))
-        if calls or not is_same_as_last(names, number):
+        if both or not turn % 2:
+            yield Plan("pause, another goes on to the end", (number, _pause(MOST_ROUNDS)))
+    for number, name in enumerate(names):
+        if name.startswith("call") and is_same_as_last(names, number):
             yield Plan("pause, another goes on to the end", (number, _pause(MOST_ROUNDS)))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
+import itertools
 import threading
 from collections.abc import Callable
 from datetime import timedelta
@@ -31,7 +31,7 @@ POLL = timedelta(minutes=2)
 class Site:
     """The cluster, the records and the clock that all processes share."""
 
-    def __init__(self, records: Path, **settings: Any) -> None:
+    def __init__(self, records: Records, **settings: Any) -> None:
         self.clock = ManualClock()
         self.backend = MemoryBackend.create(
             decode_settings(
@@ -46,15 +46,16 @@ class Site:
             alias="c",
         )
         self.env: Env = self.backend.env
-        self.records = records
+        self._place = records.path
         self._here = threading.local()
+        self._here.store = records.store
         self._views: dict[str, JobView] = {}
 
     @property
     def store(self) -> SqliteStore:
         """The records as the test reads them; a store belongs to the thread that opened it."""
         if not hasattr(self._here, "store"):
-            self._here.store = SqliteStore.open(self.records, now=self.clock.now())
+            self._here.store = SqliteStore.open(self._place, now=self.clock.now())
         opened: SqliteStore = self._here.store
         return opened
 
@@ -83,19 +84,13 @@ class Site:
             except BaseException as fault:  # noqa: BLE001 - raised again where it is waited for
                 faults.append(fault)
             finally:
-                self.close()
+                self._here.store.close()
 
         thread = threading.Thread(target=guarded)
         thread.start()
         thread.join()
         if faults:
             raise faults[0]
-
-    def close(self) -> None:
-        """Close the records, as far as this thread has opened them."""
-        if hasattr(self._here, "store"):
-            self._here.store.close()
-            del self._here.store
 
 
 class Process:
@@ -133,23 +128,30 @@ def _no_config(alias: str) -> AdapterConfig:
 
 
 class Records:
-    """Makes fresh records fast: each is a copy of empty ones, in memory where the host lets us."""
+    """The records that the tellings of a test share, each with a job of its own, until one of them fails."""
 
     def __init__(self, place: Path) -> None:
-        self.place = place
-        self.empty = place / "empty.db"
-        self.made = 0
-        SqliteStore.open(self.empty, now=ManualClock().now()).close()
+        self._place = place
+        self._made = itertools.count(1)
+        self._tellings = itertools.count(1)
+        self.path, self.store = self._new()
 
-    def fresh(self) -> Path:
-        """A place with empty records; those made before are gone."""
-        last = self.place / str(self.made)
-        shutil.rmtree(last, ignore_errors=True)
-        self.made += 1
-        path = self.place / str(self.made) / "records.db"
-        path.parent.mkdir()
-        shutil.copy2(self.empty, path)
-        return path
+    def renew(self) -> None:
+        """Begin anew, with empty records: a telling that failed may have left a job that is not ended."""
+        self.store.close()
+        self.path, self.store = self._new()
+
+    def _new(self) -> tuple[Path, SqliteStore]:
+        path = self._place / f"records-{next(self._made)}.db"
+        return path, SqliteStore.open(path, now=ManualClock().now())
+
+    def new_key(self) -> str:
+        """A key for the job of another telling."""
+        return f"key-{next(self._tellings)}"
+
+    def close(self) -> None:
+        """Close the records."""
+        self.store.close()
 
 
 async def with_time_passing(clock: ManualClock, work: asyncio.Future[Any]) -> None:

@@ -54,8 +54,9 @@ class Story:
 class Tale:
     """One telling of a story: the site it happens on, and how far it has come."""
 
-    def __init__(self, story: Story, site: Site) -> None:
+    def __init__(self, story: Story, site: Site, key: str) -> None:
         self.story = story
+        self.key = key
         self.site = site
         self.job: str | None = None
         self.done = 0
@@ -146,7 +147,7 @@ def submit(recovery: Policy | None = None, *, drive: bool = True, **fields: Any)
     """Submit the job under a key, and, as the command does, drive it until it is open."""
 
     async def do(tale: Tale, process: Process) -> None:
-        job = Job(command=("train",), cluster="c", key="the-key", recovery=recovery, **fields)
+        job = Job(command=("train",), cluster="c", key=tale.key, recovery=recovery, **fields)
         tale.job = (await process.operator.submit(job)).id
         if drive:
             driving = asyncio.ensure_future(process.driver.drive([tale.job], Until.OPENED))

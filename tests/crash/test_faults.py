@@ -57,10 +57,8 @@ def test_the_protocols_differ_so_that_the_comparison_says_something() -> None:
 
 
 @pytest.fixture
-def store(records: Records) -> Any:
-    opened = SqliteStore.open(records.fresh(), now=NOW)
-    yield opened
-    opened.close()
+def store(records: Records) -> SqliteStore:
+    return records.store
 
 
 @pytest.mark.parametrize(("point", "kept"), [(0, 0), (1, 1)])
@@ -192,7 +190,6 @@ def told(records: Records, story: str, point: str, fault: Callable[[Telling], Fa
     telling = Telling(BY_NAME[story], records, Plan("none"), Process)
     telling.tell()
     names = telling.lives[0].passed
-    telling.site.close()
     number = len(names) - 1 - names[::-1].index(point)
     telling = Telling(BY_NAME[story], records, Plan(point, (number, fault)), Process)
     telling.tell()
@@ -231,7 +228,6 @@ def test_a_call_that_was_slept_over_expires_where_its_command_runs(records: Reco
     ]
     assert "after its deadline" in str(late[0])
     assert len(telling.site.env.truths()) == 2  # one object a submission: the late start made none
-    telling.site.close()
 
 
 def test_an_outcome_that_was_slept_over_is_recorded_late(records: Records) -> None:
@@ -251,4 +247,3 @@ def test_an_outcome_that_was_slept_over_is_recorded_late(records: Records) -> No
     assert view is not None
     assert view.verdict is not None
     assert view.verdict.state is State.SUCCEEDED
-    telling.site.close()

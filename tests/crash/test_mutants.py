@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from datetime import timedelta
 from typing import Any, ClassVar
 
 import pytest
 from msgspec.structs import replace
 
-from crash.exploring import Failure, crashes, explore, late_crashes, pauses, points_of
+from crash.exploring import Failure, Plan, crashes, explore, late_crashes, pauses, points_of
 from crash.site import POLL, Process, Records, Site
 from crash.stories import BY_NAME
 from dispatch.adapters.memory import MemoryBackend
@@ -22,13 +23,16 @@ from dispatch.shell.engine import Engine
 from dispatch.spi.adapter import CallMeta
 from dispatch.testing.faults import Points
 
+Plans = Callable[[list[str]], Iterable[Plan]]
 
-def failures(name: str, records: Records, kind: type[Process]) -> list[Failure]:
+
+def failures(
+    name: str, records: Records, kind: type[Process], plans: Plans = crashes
+) -> list[Failure]:
     """The first thing that the suite finds in a story, with processes of that kind."""
     story = BY_NAME[name]
     names = points_of(story, records)
-    plans = [*crashes(names), *late_crashes(names), *pauses(names)]
-    return explore(story, records, plans, kind, most=1)[1]
+    return explore(story, records, plans(names), kind, most=1)[1]
 
 
 class WithWriter(Process):
@@ -108,17 +112,19 @@ class TimelessProcess(Process):
 
 
 @pytest.mark.parametrize(
-    ("name", "kind"),
+    ("name", "kind", "plans"),
     [
-        ("success", OutcomeFirstProcess),
-        ("success", IntentAfterProcess),
-        ("held by its policy, released, success", ChargedApart),
-        ("preempted, resubmitted, success", TimelessProcess),
+        ("success", OutcomeFirstProcess, crashes),
+        ("success", IntentAfterProcess, crashes),
+        ("held by its policy, released, success", ChargedApart, crashes),
+        ("preempted, resubmitted, success", TimelessProcess, pauses),
     ],
     ids=["outcome before the call", "intent after the call", "charged apart", "no deadline"],
 )
-def test_a_fault_in_dispatch_is_found(name: str, kind: type[Process], records: Records) -> None:
-    assert failures(name, records, kind)
+def test_a_fault_in_dispatch_is_found(
+    name: str, kind: type[Process], plans: Plans, records: Records
+) -> None:
+    assert failures(name, records, kind, plans)
 
 
 def test_a_landing_bound_that_is_missing_is_found(
@@ -128,4 +134,4 @@ def test_a_landing_bound_that_is_missing_is_found(
         return intent.deadline - timedelta(hours=1)
 
     monkeypatch.setattr(landing, "landing_bound", at_once)
-    assert failures("stopped while gated", records, Process)
+    assert failures("stopped while gated", records, Process, late_crashes)

@@ -101,7 +101,7 @@ class Driver:
         for alias, jobs in by_cluster.items():
             for job, standing in (await self.clusters.advance(alias, jobs)).items():
                 due[job] = standing.look_at or self._now()
-                self.ledger.store.reschedule(job, standing.look_at)
+                self.ledger.reschedule(job, standing.look_at, standing.version)
 
     def _look(
         self,

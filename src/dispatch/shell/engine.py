@@ -43,6 +43,8 @@ class Standing:
     look_at: datetime | None
     why: str = ""
     until: datetime | None = None
+    version: int | None = None
+    """The version of the record that this was decided on."""
 
 
 class Engine:
@@ -152,7 +154,8 @@ class Engine:
                     await self.writer.make(view, step, listing)
                     return Standing(view.id, self._now(), AGAIN)
                 case Look():
-                    return Standing(view.id, self._look_at(step), step.why, step.at)
+                    due = self._look_at(step)
+                    return Standing(view.id, due, step.why, step.at, version=view.version)
                 case Rest():
                     return Standing(view.id, None)
 

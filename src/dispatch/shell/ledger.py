@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from dispatch.core.explaining import explain
 from dispatch.core.folding import fold
@@ -12,6 +12,9 @@ from dispatch.model.view import JobView
 from dispatch.shell.identity import token
 from dispatch.spi.clock import Clock
 from dispatch.spi.store import Store, Summary
+
+SOON = timedelta(seconds=10)
+"""A job is not slept over that is looked at within this."""
 
 
 class Ledger:
@@ -55,6 +58,21 @@ class Ledger:
             self._kept.pop(view.id, None)
             return None
         return self._keep(after)
+
+    def reschedule(self, job: str, due: datetime | None, version: int | None) -> None:
+        """Set when the job is looked at next; soon, where its record has moved on from the version that was decided on.
+
+        The append of a request makes its job due; a later time that knows nothing of it would let it be slept over, for
+        hours where a backoff is long.
+        """
+        soon = self.clock.now() + SOON
+        late = due is not None and due > soon and version is not None
+        if late and self.store.summary(job).version != version:
+            due = soon
+        self.store.reschedule(job, due)
+        # What came in between is found by looking once more; what comes after this has set the time itself.
+        if late and due != soon and self.store.summary(job).version != version:
+            self.store.reschedule(job, soon)
 
     def _entry(self, version: int, now: datetime, event: AnyEvent) -> Entry:
         return Entry(version=version, at=now, actor=self.actor, nonce=token(), event=event)

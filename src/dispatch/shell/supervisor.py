@@ -129,7 +129,7 @@ class Supervisor:
             log.exception("cluster %s: an unforeseen fault; its jobs are looked at again", alias)
             found = {job: Standing(job, self._now() + CLAIM) for job in jobs}
         for job, standing in found.items():
-            self.ledger.store.reschedule(job, standing.look_at)
+            self.ledger.reschedule(job, standing.look_at, standing.version)
             self._timed.pop(job, None)
             if standing.until is not None:
                 self._timed[job] = standing.until
