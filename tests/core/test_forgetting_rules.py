@@ -20,6 +20,7 @@ from core.builders import (
     record,
     row,
     running,
+    seen,
     settled_step,
     started,
     tell,
@@ -33,7 +34,7 @@ from dispatch.model.journal import (
     Verb,
 )
 from dispatch.model.policy import Policy, Rule
-from dispatch.model.status import Cause, Detail, Gate, Observation
+from dispatch.model.status import Cause, Detail, Gate, Observation, State, Verdict
 from dispatch.model.steps import Step
 from dispatch.model.view import JobView, Phase
 
@@ -61,6 +62,20 @@ def test_a_forgotten_start_is_stopped_before_it_runs_again() -> None:
     view, made = forgotten(record(*ran()), queued())
     assert view.objects[1].why == "the controller forgot the start"
     assert calls(made) == (Verb.STOP, 1)
+
+
+def test_a_start_that_only_its_ticket_tells_of_is_as_forgotten_and_not_waited_for() -> None:
+    started_once = Verdict(
+        state=State.PENDING, cause=Cause.FORGOTTEN, detail=Detail(nodes=("n1",)), proven=True
+    )
+    told = seen(1, started_once, gate=Gate.OPEN)
+    for before in (opened(), (*opened(), read(queued())), opening()):
+        view, made = forgotten(record(*before), told)
+        assert view.objects[1].why == "the controller forgot the start"
+        assert view.objects[1].phase is Phase.TAINTED
+        assert calls(made) == (Verb.STOP, 1) or made.row == "await landing"
+    view, _ = forgotten(record(*opened(), read(queued())), queued())
+    assert not view.objects[1].why
 
 
 def test_an_execution_that_was_started_twice_under_one_epoch_is_stopped() -> None:

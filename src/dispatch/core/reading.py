@@ -5,7 +5,7 @@ from __future__ import annotations
 from dispatch.core.folding import has_run
 from dispatch.core.situation import Situation, known_as, sweepable
 from dispatch.model.journal import Adopted, AnyEvent, Forgot, Observed
-from dispatch.model.status import Gate, Observation, State
+from dispatch.model.status import Cause, Gate, Observation, State
 from dispatch.model.steps import Append, Step
 from dispatch.model.view import ObjectView, Phase
 
@@ -51,8 +51,12 @@ def _tells(seen: Observation) -> tuple[object, ...]:
 
 def _forgotten(known: ObjectView, seen: Observation) -> str:
     """Say what the controller has forgotten, where the read shows that the same execution is, or was, made again (12, O3)."""
+    if known.settled or known.phase is Phase.TAINTED or seen.gate is Gate.CLOSED:
+        return ""
+    if seen.state is State.PENDING and seen.cause is Cause.FORGOTTEN:
+        return "the controller forgot the start"  # told by its start ticket: nobody had to see it running
     ran = known.ran
-    if ran is None or known.settled or known.phase is Phase.TAINTED or seen.gate is Gate.CLOSED:
+    if ran is None:
         return ""
     if seen.restarts < ran.restarts:
         return "the controller forgot a requeue"
