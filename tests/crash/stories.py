@@ -91,7 +91,7 @@ STORIES = (
         state=State.SUCCEEDED,
         cause=None,
         executions=1,
-        points=40,
+        points=60,
     ),
     Story(
         name="preempted, resubmitted, success",
@@ -106,7 +106,7 @@ STORIES = (
         cause=None,
         executions=2,
         charges=1,
-        points=70,
+        points=119,
     ),
     Story(
         name="node lost and back, resubmitted, success",
@@ -123,7 +123,7 @@ STORIES = (
         cause=None,
         executions=2,
         charges=1,
-        points=90,
+        points=144,
     ),
     Story(
         name="preempted beyond its limit",
@@ -136,7 +136,7 @@ STORIES = (
         cause=Cause.PREEMPTED,
         executions=2,
         charges=1,
-        points=60,
+        points=100,
     ),
     Story(
         name="failed by its policy",
@@ -144,7 +144,7 @@ STORIES = (
         state=State.FAILED,
         cause=Cause.NON_ZERO_EXIT,
         executions=1,
-        points=40,
+        points=51,
     ),
     Story(
         name="held before its open, released, success",
@@ -161,7 +161,7 @@ STORIES = (
         state=State.SUCCEEDED,
         cause=None,
         executions=1,
-        points=60,
+        points=89,
     ),
     Story(
         name="held while pending, released, success",
@@ -177,7 +177,7 @@ STORIES = (
         state=State.SUCCEEDED,
         cause=None,
         executions=1,
-        points=60,
+        points=96,
     ),
     Story(
         name="held by its policy, released, success",
@@ -193,7 +193,7 @@ STORIES = (
         cause=None,
         executions=2,
         charges=1,
-        points=90,
+        points=133,
     ),
     Story(
         name="stopped while gated",
@@ -207,7 +207,7 @@ STORIES = (
         state=State.CANCELLED,
         cause=Cause.STOPPED,
         executions=0,
-        points=30,
+        points=41,
     ),
     Story(
         name="stopped while pending",
@@ -220,7 +220,7 @@ STORIES = (
         state=State.CANCELLED,
         cause=Cause.STOPPED,
         executions=0,
-        points=40,
+        points=59,
     ),
     Story(
         name="stopped while running",
@@ -228,7 +228,7 @@ STORIES = (
         state=State.CANCELLED,
         cause=Cause.STOPPED,
         executions=1,
-        points=45,
+        points=71,
     ),
     Story(
         name="stopped while backing off",
@@ -241,7 +241,7 @@ STORIES = (
         cause=Cause.STOPPED,
         executions=1,
         charges=1,
-        points=40,
+        points=66,
     ),
     Story(
         name="stopped while awaiting cessation",
@@ -255,7 +255,7 @@ STORIES = (
         cause=Cause.STOPPED,
         executions=1,
         charges=1,
-        points=50,
+        points=85,
     ),
     Story(
         name="refused for now, twice",
@@ -270,7 +270,7 @@ STORIES = (
         state=State.SUCCEEDED,
         cause=None,
         executions=1,
-        points=45,
+        points=81,
     ),
     Story(
         name="refused for good",
@@ -281,7 +281,7 @@ STORIES = (
         state=State.FAILED,
         cause=Cause.REJECTED,
         executions=0,
-        points=15,
+        points=19,
     ),
 )
 BY_NAME = {story.name: story for story in STORIES}
