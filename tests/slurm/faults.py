@@ -211,9 +211,10 @@ class Story:
         self.wait("a process that stops itself", (self.place / "paused").exists)
 
     def awake(self, process: subprocess.Popen[bytes]) -> None:
-        """Let the process go on, and the script that it was about to send."""
+        """Let the script that the process was about to send go on, and then the process, which would end it."""
         for pid in (*_children(process.pid), process.pid):
             os.kill(pid, signal.SIGCONT)
+            time.sleep(1)
 
     def hang_controller(self, seconds: float = 6) -> None:
         """Let the controller hang longer than a client waits for it."""
