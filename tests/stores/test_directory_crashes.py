@@ -247,3 +247,25 @@ def test_a_store_that_a_dead_process_has_made_keeps_its_identity_through_a_cut_o
     for found in cuts(disk, tmp_path):
         with again(found) as store:
             assert store.id == identity
+
+
+def test_an_append_that_is_settled_by_repeating_it_is_on_the_platter(tmp_path: Path) -> None:
+    """Its writer died between the link and the sync of the directory; the next one says that it is there."""
+    root = tmp_path / "records.d"
+    with closing(DirectoryStore.open(root, now=NOW)) as store:
+        create(A)(store)
+    disk = VolatileDisk(root, 10**9)
+    dying = DirectoryStore.open(root, now=NOW, disk=disk)
+
+    def die_after_the_link(name: str, arguments: tuple[Path, Path]) -> None:
+        if name == "link":
+            raise Crash
+
+    disk.after = die_after_the_link
+    with pytest.raises(Crash):
+        add(A, 1, 2)(dying)
+    disk.after = nothing
+    assert add(A, 1, 2)(DirectoryStore.open(root, now=NOW, disk=disk)) is True
+    for found in cuts(disk, tmp_path):
+        with again(found) as store:
+            assert len(store.load(A)) == 3

@@ -14,7 +14,7 @@ import pytest
 from dispatch.model.errors import CorruptRecord, DispatchError, Invalid, NewerSchema, StoreError
 from dispatch.model.journal import SCHEMA, HoldAsked
 from dispatch.spi.store import Query
-from dispatch.stores.directory import DirectoryStore, layout
+from dispatch.stores.directory import DirectoryStore, documents, layout
 from stores.directory_disks import QuickDisk
 from stores.samples import NOW, SECOND, end, entry, grow, header, hold, job_id, make, summary
 
@@ -128,6 +128,13 @@ def test_words_of_a_newer_writer_in_a_summary_are_shown_as_unknown(
             assert found.state == "Unknown"
             assert "newer dispatch" in found.why
             assert found.name == "train"
+
+
+def test_an_append_carries_the_highest_schema_of_the_job_on() -> None:
+    """So the last file alone tells that an earlier event is a newer writer's."""
+    job = job_id(1)
+    data = documents.compose(job, [hold(3)], summary(job, 3), SCHEMA + 1)
+    assert documents.parse(job, 3, data).schema == SCHEMA + 1
 
 
 def test_a_newer_format_is_left_alone(root: Path, store: DirectoryStore) -> None:

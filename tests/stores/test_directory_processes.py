@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from dispatch.spi.store import Query
 from dispatch.stores.directory import DirectoryStore
 from stores.directory_disks import QuickDisk
-from stores.samples import NOW, SECOND, grow, hold, job_id, make
+from stores.samples import NOW, SECOND, grow, header, hold, job_id, make, summary
 from stores.test_processes import run
 
 if TYPE_CHECKING:
@@ -28,6 +28,45 @@ def test_a_hundred_creates_of_one_key_at_once_make_the_store_once_and_one_job(
         assert [found.id for found in store.due(NOW, 999)] == [winner]
         assert len(store.load(winner)) == 1
         assert store.verify() == ()
+
+
+def test_a_store_that_another_makes_while_one_looks_is_opened(tmp_path: Path) -> None:
+    root = tmp_path / "records.d"
+
+    class Late(QuickDisk):
+        """Lists the directory only once another process has made the store in it."""
+
+        def names(self, directory: Path) -> list[str]:
+            if directory == root:
+                DirectoryStore.open(root, now=NOW).close()
+            return super().names(directory)
+
+    late = DirectoryStore.open(root, now=NOW, disk=Late())
+    assert late.id == DirectoryStore.open(root, now=NOW, read_only=True).id
+
+
+def test_a_key_that_was_taken_meanwhile_goes_before_a_nonce_that_was_used(tmp_path: Path) -> None:
+    """The same submission, sent twice at once under two ids: the second one gets the first one's job."""
+    root = tmp_path / "records.d"
+    first = header(job_id(1), nonce="the same")
+
+    class Slow(QuickDisk):
+        """Looks for the key, and finds it only once another has made a job with it."""
+
+        looked = False
+
+        def read(self, path: Path, most: int) -> bytes:
+            if path.parent.parent.name == "keys" and not self.looked:
+                self.looked = True
+                with closing(DirectoryStore.open(root, now=NOW)) as other:
+                    other.create(first, summary(job_id(1), key="nightly"))
+                raise FileNotFoundError(path)
+            return super().read(path, most)
+
+    with closing(DirectoryStore.open(root, now=NOW, disk=Slow())) as store:
+        second = header(job_id(2), nonce="the same")
+        assert store.create(second, summary(job_id(2), key="nightly")).id == job_id(1)
+        assert [found.id for found in store.list(Query())] == [job_id(1)]
 
 
 def test_of_many_processes_exactly_one_wins_each_version(tmp_path: Path) -> None:

@@ -109,7 +109,9 @@ def _sync(files: Files) -> None:
 
 def _refuse_foreign(root: Path, names: list[str]) -> None:
     """Make no store among somebody's files; what begins with a dot is the system's (`.nfs…`, `.snapshot`)."""
-    foreign = sorted(name for name in names if not name.startswith(".") and name not in DIRECTORIES)
+    # The format is none of them: another process may have made the store since it was looked for.
+    ours = {*DIRECTORIES, FORMAT}
+    foreign = sorted(name for name in names if not name.startswith(".") and name not in ours)
     if foreign:
         raise StoreError(
             f"{root} is a directory with other files in it, such as {foreign[0]}; nothing was changed in it.",

@@ -120,15 +120,18 @@ class DirectoryStore:
         data = documents.compose(summary.id, (entry,), summary, entry.schema)
         with self._writing(f"create job {summary.id}"):
             known = self._known(entry, summary)
-            if known is None:
-                self._refuse_used(summary.id, 0, (entry,))
-                if not self._accepting.accept(summary, data):
-                    known = self._known(entry, summary)
-                    if known is None:
-                        raise StoreError(
-                            f"Job {summary.id} was not made: another writer was there, and cannot be seen.",
-                            todo="Submit again.",
-                        )
+            if known is None and self._nonces.used((entry,)):
+                # A key goes before a nonce, and may have been taken since.
+                known = self._known(entry, summary)
+                if known is None:
+                    self._refuse_used(summary.id, 0, (entry,))
+            if known is None and not self._accepting.accept(summary, data):
+                known = self._known(entry, summary)
+                if known is None:
+                    raise StoreError(
+                        f"Job {summary.id} was not made: another writer was there, and cannot be seen.",
+                        todo="Submit again.",
+                    )
             if known is not None:
                 return self._questions.summary_at(known)
             self._after(summary, (entry,))
