@@ -109,7 +109,9 @@ def main(args: Sequence[str] | None = None) -> int:
         from dispatch.cli.failures import report  # noqa: PLC0415 - not at help time
 
         with suppress(BrokenPipeError):
-            return report(error, as_json=as_json)
+            code = report(error, as_json=as_json)
+            _let_go_of_what_is_stuck()
+            return code
         return Exit.BROKEN_PIPE
     return int(code or 0)
 
@@ -147,6 +149,14 @@ def _never_fail_on_letters(stream: TextIO) -> None:
     reconfigure = getattr(stream, "reconfigure", None)
     if reconfigure is not None:
         reconfigure(errors="backslashreplace")
+
+
+def _let_go_of_what_is_stuck() -> None:
+    """Where the output cannot be written, keep the interpreter from trying again at its exit, with a code of its own."""
+    try:
+        sys.stdout.flush()
+    except (OSError, ValueError):
+        _let_go_of_stdout()
 
 
 def _let_go_of_stdout() -> None:
