@@ -116,8 +116,12 @@ class Story:
         lab.text("alice", "mkdir", "proof")
         through = place / "through"
         self._give(through, PAUSED.format(place=place, login=lab.login("alice")))
-        transport = {"kind": "local", "through": [str(through)]}
-        self.site = Site(lab, place, **{**REALISTIC, "transport": transport, **settings})
+        own: dict[str, Any] = {
+            **REALISTIC,
+            "transport": {"kind": "local", "through": [str(through)]},
+            **settings,
+        }
+        self.site = Site(lab, place, **own)
         self.supervisors: list[subprocess.Popen[bytes]] = []
         self.job = ""
         self.forgot = False

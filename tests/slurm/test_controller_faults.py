@@ -280,18 +280,18 @@ def it_gives_the_id_to_another_job(told: Story) -> None:
 for last in (it_forgets_an_end, it_gives_the_id_to_another_job):
     story(last)
 # The longest first.
-STORIES = {"it is away for two minutes": it_is_away_for_two_minutes, **STORIES}
+IN_ORDER = {"it is away for two minutes": it_is_away_for_two_minutes, **STORIES}
 
 
 @pytest.fixture(scope="module")
 def told(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[dict[str, Future[None]]]:
-    names = selected(request, STORIES)
+    names = selected(request, IN_ORDER)
     yield from tell_all(names, tmp_path_factory, QUICK_TO_GIVE_UP)
 
 
-@pytest.mark.parametrize("name", STORIES)
+@pytest.mark.parametrize("name", IN_ORDER)
 def test_a_controller_that_fails_costs_nothing_but_time(
     told: dict[str, Future[None]], name: str
 ) -> None:
