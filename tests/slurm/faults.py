@@ -15,6 +15,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -74,7 +75,7 @@ PAUSED = """#!/bin/sh
 # process of ours that called it, as a suspended machine would.
 if [ -s {place}/pause-at ] && read -r at <{place}/pause-at; then
   case $3 in
-    *"$at"*) if mkdir {place}/paused 2>/dev/null; then kill -STOP $PPID $$; fi ;;
+    *"$at"*) if mkdir {place}/paused 2>/dev/null; then echo $$ >{place}/paused/pid; kill -STOP $PPID $$; fi ;;
   esac
 fi
 exec {login} env PATH=/home/alice/tools:/usr/local/bin:/usr/bin:/bin "$@"
@@ -281,8 +282,19 @@ class Story:
                 process.send_signal(signal.SIGCONT)
                 process.kill()
                 process.wait()
+        self._end_what_stands_still()
         self.site.close()
         self.lab.down()
+
+    def _end_what_stands_still(self) -> None:
+        """End the command that stopped itself, where nobody has woken it since."""
+        stopped = self.place / "paused" / "pid"
+        if not stopped.exists():
+            return
+        process = Path("/proc", stopped.read_text().strip())
+        with suppress(OSError):  # it has gone on, and ended
+            if str(self.place).encode() in (process / "cmdline").read_bytes():
+                os.kill(int(process.name), signal.SIGKILL)
 
     # --- what must be true after every story
 

@@ -28,7 +28,7 @@ LOGIN_NODE = r"""
 41 30 0:41 / /home rw,relatime shared:21 - autofs auto.home rw,fd=6,pgrp=1
 42 41 0:42 / /home/ada rw,relatime shared:22 - nfs4 filer:/export/home/ada rw,vers=4.2
 43 30 0:43 / /scratch rw,relatime - lustre 10.0.0.1@o2ib:/scratch rw,flock
-44 30 0:44 / /gpfs/work rw,relatime - gpfs work rw
+44 30 0:44 / /gpfs/projects rw,relatime - gpfs work rw
 45 30 0:45 / /mnt/my\040disk rw - ext4 /dev/disk\040one rw
 46 30 0:46 / /mnt/back\134slash rw - cifs //srv/share rw
 47 42 0:47 / /home/ada/.local/state rw,relatime - tmpfs none rw
@@ -54,7 +54,7 @@ def type_at(path: str, text: str = LOGIN_NODE) -> str:
         ("/home/ada/.local/stately", "nfs4"),
         ("/scratch/ada", "lustre"),
         ("/gpfs", "xfs"),
-        ("/gpfs/work/x", "gpfs"),
+        ("/gpfs/projects/x", "gpfs"),
         ("/mnt/my disk/x", "ext4"),
         ("/mnt/back\\slash", "cifs"),
     ],
@@ -90,10 +90,10 @@ def test_the_order_of_the_table_does_not_matter_since_a_moved_root_comes_late() 
 def test_a_bind_mount_has_the_type_of_what_it_binds() -> None:
     text = """
 500 400 0:200 / / rw,relatime - overlay overlay rw,lowerdir=/l,upperdir=/u,workdir=/w
-501 500 0:42 /export/x /work rw - nfs4 filer:/export/home rw
+501 500 0:42 /export/x /projects rw - nfs4 filer:/export/home rw
 502 500 253:1 /var/lib/volumes/1 /records rw master:3 - ext4 /dev/sda1 rw
 """
-    assert [type_at(path, text) for path in ("/x", "/work/a", "/records/b")] == [
+    assert [type_at(path, text) for path in ("/x", "/projects/a", "/records/b")] == [
         "overlay",
         "nfs4",
         "ext4",
@@ -101,8 +101,8 @@ def test_a_bind_mount_has_the_type_of_what_it_binds() -> None:
 
 
 def test_below_a_changed_root_only_what_is_mounted_there_is_known() -> None:
-    text = "501 77 0:42 / /work rw - nfs4 filer:/export rw"
-    assert type_at("/work/a", text) == "nfs4"
+    text = "501 77 0:42 / /projects rw - nfs4 filer:/export rw"
+    assert type_at("/projects/a", text) == "nfs4"
     assert type_at("/elsewhere", text) == ""
 
 
