@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 import re
+import secrets
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 REQUIRED = os.environ.get("DISPATCH_REQUIRE_SLURM") == "1"
 FAILURES = Path(os.environ.get("DISPATCH_FAILURES") or "failures").absolute()
 
-numbers = itertools.count(1)
 labs: pytest.StashKey[list[Lab]] = pytest.StashKey()
 
 
@@ -30,8 +29,10 @@ class NewLab(Protocol):
 
 def bring_up(**options: Any) -> Lab:
     """Bring up an instance that ends with this process; skip, or fail, where there can be none."""
+    # Not counted: pytest imports this file a second time, beside the tests that import it by name.
+    name = f"test-{os.getpid()}-{secrets.token_hex(3)}"
     try:
-        return Lab.up(f"test-{os.getpid()}-{next(numbers)}", Options(**options), owner=os.getpid())
+        return Lab.up(name, Options(**options), owner=os.getpid())
     except LabUnavailable as reason:
         if REQUIRED:
             raise
