@@ -13,7 +13,6 @@ from dispatch.cli.session import meant, note_if_unattended
 from dispatch.cli.terminal import clean, emit, say
 from dispatch.cli.working import (
     PATIENCE,
-    clusters_of,
     drive,
     open_for,
     refuse_if_away,
@@ -58,5 +57,5 @@ async def _carry_out(
     enough: Callable[[JobView], bool] | None,
     timeout: timedelta | None,
 ) -> dict[str, JobView]:
-    async with clusters_of(system), telling_after("waiting for the scheduler …"):
+    async with system.open_clusters(), telling_after("waiting for the scheduler …"):
         return await drive(system, jobs, Until.ACKNOWLEDGED, enough=enough, timeout=timeout)

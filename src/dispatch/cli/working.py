@@ -33,15 +33,6 @@ def open_for(common: Common, role: str = "user") -> System:
 
 
 @asynccontextmanager
-async def clusters_of(system: System) -> AsyncGenerator[None]:
-    """Keep the clusters open over several steps: opening one runs its preflight, which takes its time."""
-    try:
-        yield
-    finally:
-        await system.clusters.close()
-
-
-@asynccontextmanager
 async def telling_after(text: str, *, seconds: float = 1.0) -> AsyncGenerator[None]:
     """Say what is being waited for, if it takes more than a moment."""
     timer = asyncio.get_running_loop().call_later(seconds, note, text)

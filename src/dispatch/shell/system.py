@@ -84,12 +84,12 @@ class System:
 
     async def plan(self, job: Job) -> Plan:
         """Plan a job without submitting it. Raises ``Refused`` with every reason."""
-        async with self._clusters():
+        async with self.open_clusters():
             return await self.operator.plan(self._placed(job))
 
     async def submit(self, job: Job) -> Submitted:
         """Accept a job; see ``Operator.submit``."""
-        async with self._clusters():
+        async with self.open_clusters():
             return await self.operator.submit(self._placed(job))
 
     def _placed(self, job: Job) -> Job:
@@ -119,7 +119,7 @@ class System:
         timeout: timedelta | None = None,
     ) -> dict[str, JobView]:
         """Run the engine for these jobs until each is that far; see ``Driver.drive``."""
-        async with self._clusters():
+        async with self.open_clusters():
             return await self.driver.drive(jobs, until, on_change, timeout)
 
     async def supervise(
@@ -134,7 +134,7 @@ class System:
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, supervisor.stop)
         try:
-            async with self._clusters():
+            async with self.open_clusters():
                 await (supervisor.once() if once else supervisor.run())
         finally:
             for number in (signal.SIGTERM, signal.SIGINT):
@@ -154,8 +154,8 @@ class System:
         return await backend.read_output(place, offset, limit)
 
     @contextlib.asynccontextmanager
-    async def _clusters(self) -> AsyncGenerator[None]:
-        """Close the clusters before the loop ends that they were opened in."""
+    async def open_clusters(self) -> AsyncGenerator[None]:
+        """Keep the clusters open over several steps, since opening one takes its time; close them before their loop ends."""
         try:
             yield
         finally:

@@ -12,7 +12,7 @@ from dispatch.cli.exits import Exit
 from dispatch.cli.options import Common, common_options, job_argument
 from dispatch.cli.session import meant
 from dispatch.cli.terminal import emit, note
-from dispatch.cli.working import clusters_of, open_for, telling_after
+from dispatch.cli.working import open_for, telling_after
 from dispatch.model.errors import NotFound, Unavailable
 from dispatch.model.view import JobView
 from dispatch.shell.system import System
@@ -52,12 +52,12 @@ class Reader:
 
     async def read(self) -> None:
         """Print what there is. Raises ``NotFound`` where there is nothing yet."""
-        async with clusters_of(self._system), telling_after("reading the output …"):
+        async with self._system.open_clusters(), telling_after("reading the output …"):
             await self._read_all(self._system.view(self._job))
 
     async def follow(self) -> None:
         """Print what there is and what comes, until the job has ended."""
-        async with clusters_of(self._system):
+        async with self._system.open_clusters():
             while True:
                 view = self._system.view(self._job)
                 try:

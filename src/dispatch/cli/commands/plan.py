@@ -11,7 +11,7 @@ from dispatch.cli.jobfiles import load_jobs, refuse_together
 from dispatch.cli.options import Common, common_options
 from dispatch.cli.render import plan_document, plan_lines
 from dispatch.cli.terminal import emit, say
-from dispatch.cli.working import clusters_of, open_for, telling_after
+from dispatch.cli.working import open_for, telling_after
 from dispatch.model.errors import Refused
 from dispatch.model.job import Job
 from dispatch.model.plan import Plan
@@ -52,7 +52,7 @@ def show_plans(
 
 
 async def _plans(system: System, jobs: Sequence[Job]) -> list[Plan]:
-    async with clusters_of(system):
+    async with system.open_clusters():
         return await plan_all(system, jobs)
 
 

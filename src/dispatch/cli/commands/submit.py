@@ -18,7 +18,6 @@ from dispatch.cli.session import note_if_unattended
 from dispatch.cli.terminal import clean, emit, say
 from dispatch.cli.working import (
     PATIENCE,
-    clusters_of,
     drive,
     open_for,
     refuse_if_away,
@@ -79,7 +78,7 @@ def command(
 async def _submit(
     common: Common, system: System, jobs: Sequence[Job], *, wait: bool, timeout: timedelta | None
 ) -> Exit:
-    async with clusters_of(system):
+    async with system.open_clusters():
         await plan_all(system, jobs)
         ids = [await _accept(common, system, job) for job in jobs]
         following = Following(common, system)

@@ -13,7 +13,7 @@ from dispatch.cli.options import Common, common_options, duration, jobs_argument
 from dispatch.cli.render import job_document, one_line
 from dispatch.cli.session import meant
 from dispatch.cli.terminal import emit, say
-from dispatch.cli.working import clusters_of, drive, open_for
+from dispatch.cli.working import drive, open_for
 from dispatch.core.explaining import explain
 from dispatch.model.status import State
 from dispatch.model.view import JobView
@@ -44,7 +44,7 @@ async def _wait(
     common: Common, system: System, jobs: Sequence[str], timeout: timedelta | None
 ) -> Exit:
     following = Following(common, system)
-    async with clusters_of(system):
+    async with system.open_clusters():
         for job in jobs:
             following.changed(system.view(job))
         views = await drive(system, jobs, Until.ENDED, on_change=following.changed, timeout=timeout)
