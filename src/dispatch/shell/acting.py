@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from dispatch.core.recovery import effective_job, excluded_nodes
@@ -43,6 +45,15 @@ RETRY_AWAY = timedelta(seconds=10)
 RETRY_REFUSED = timedelta(seconds=5)
 
 
+@dataclass(frozen=True)
+class Wanted:
+    """A call that was decided on this view and listing."""
+
+    view: JobView
+    call: Call
+    listing: Listing
+
+
 class Writer:
     """Makes the calls of one cluster, at most ``slots`` at once."""
 
@@ -50,6 +61,19 @@ class Writer:
         self.ledger = ledger
         self.backend = backend
         self.slots = slots
+
+    async def make_all(self, wanted: Sequence[Wanted]) -> dict[str, Exception]:
+        """Make the calls of one round, a job's at most one; returns the faults by job. None of them stops the others."""
+        made = await asyncio.gather(
+            *(self.make(one.view, one.call, one.listing) for one in wanted), return_exceptions=True
+        )
+        faults: dict[str, Exception] = {}
+        for one, outcome in zip(wanted, made, strict=True):
+            if isinstance(outcome, Exception):
+                faults[one.view.id] = outcome
+            elif isinstance(outcome, BaseException):
+                raise outcome
+        return faults
 
     async def make(self, view: JobView, call: Call, listing: Listing) -> JobView | None:
         """Make the call that was decided on this view and listing.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -19,8 +19,8 @@ from dispatch.core.deciding import next_step
 from dispatch.model.errors import Conflict, DispatchError, NotFound, StoreError, Unavailable
 from dispatch.model.status import Listing, Observation
 from dispatch.model.steps import Append, Call, Look, Rest
-from dispatch.model.view import JobView
-from dispatch.shell.acting import Writer
+from dispatch.model.view import JobView, Phase
+from dispatch.shell.acting import Wanted, Writer
 from dispatch.shell.ledger import Ledger
 from dispatch.spi.adapter import Backend, CessationSignal, MultiFinder, Reading
 
@@ -93,14 +93,30 @@ class Engine:
         if not views:
             return standings
         requested = self._now()
-        reading = await self._read(list(views))
+        reading = await self._read(views)
         by_job = _by_job(reading, views, requested)
         async with asyncio.TaskGroup() as group:
-            tasks = {
-                job: group.create_task(self._one(view, by_job[job]), name=f"job {job}")
+            tasks = [
+                group.create_task(self._one(view, by_job[job]), name=f"job {job}")
                 for job, view in views.items()
-            }
-        return standings | {job: task.result() for job, task in tasks.items()}
+            ]
+        wanted: list[Wanted] = []
+        for task in tasks:
+            match task.result():
+                case Wanted() as one:
+                    wanted.append(one)
+                case standing:
+                    standings[standing.job] = standing
+        # The calls of a round are made together: a backend may have one script for many.
+        faults = await self.writer.make_all(wanted)
+        for one in wanted:
+            fault = faults.get(one.view.id)
+            standings[one.view.id] = (
+                Standing(one.view.id, self._now(), AGAIN)
+                if fault is None
+                else self._faulty(one.view.id, fault)
+            )
+        return standings
 
     def _checked(self, view: JobView) -> JobView:
         """Refuse another cluster behind the alias that the job was accepted for (12, T2)."""
@@ -113,10 +129,17 @@ class Engine:
             )
         return view
 
-    async def _read(self, jobs: list[str]) -> Reading:
+    async def _read(self, views: Mapping[str, JobView]) -> Reading:
+        jobs = list(views)
+        known = [
+            one.ref
+            for view in views.values()
+            for one in view.objects.values()
+            if one.phase is not Phase.CEASED
+        ]
         if isinstance(self.backend, MultiFinder):
-            return await self.backend.find_many(jobs)
-        readings = [await self.backend.find(job) for job in jobs]
+            return await self.backend.find_many(jobs, known)
+        readings = [await self.backend.find(job, known) for job in jobs]
         if len({reading.boot for reading in readings}) > 1:
             raise Unavailable(
                 "The controller restarted while its jobs were read.", todo="They are read again."
@@ -124,20 +147,26 @@ class Engine:
         seen = tuple(observation for reading in readings for observation in reading.observations)
         return Reading(sent=readings[0].sent, boot=readings[0].boot, observations=seen)
 
-    async def _one(self, view: JobView, listing: Listing) -> Standing:
-        """Advance one job; a fault of it never stops the others."""
+    async def _one(self, view: JobView, listing: Listing) -> Standing | Wanted:
+        """Decide on one job; a fault of it never stops the others."""
         try:
             return await self._decide(view, listing)
-        except Unavailable as error:
-            return Standing(view.id, self._now() + self.poll, str(error))
-        except DispatchError as error:
-            log.error("job %s: %s", view.id, error)  # noqa: TRY400 - said in words
-            return Standing(view.id, self._now() + LEFT_ALONE, str(error))
-        except Exception:
-            log.exception("job %s: an unforeseen fault", view.id)
-            return Standing(view.id, self._now() + LEFT_ALONE, "an unforeseen fault; see the log")
+        except Exception as error:  # noqa: BLE001 - told by kind
+            return self._faulty(view.id, error)
 
-    async def _decide(self, view: JobView, listing: Listing) -> Standing:
+    def _faulty(self, job: str, error: Exception) -> Standing:
+        match error:
+            case Unavailable():
+                return Standing(job, self._now() + self.poll, str(error))
+            case DispatchError():
+                log.error("job %s: %s", job, error)
+                return Standing(job, self._now() + LEFT_ALONE, str(error))
+            case _:
+                log.error("job %s: an unforeseen fault", job, exc_info=error)
+                return Standing(job, self._now() + LEFT_ALONE, "an unforeseen fault; see the log")
+
+    async def _decide(self, view: JobView, listing: Listing) -> Standing | Wanted:
+        """Append what the listing says, until there is a call to make or nothing to do before a later time."""
         while True:
             listing = await self._with_nodes(view, listing)
             step = next_step(view, listing, self._now())
@@ -151,8 +180,7 @@ class Engine:
                     # The record moved by what this very listing said, and by nobody else: it still stands (0005).
                     view, listing = after, replace(listing, version=after.version)
                 case Call():
-                    await self.writer.make(view, step, listing)
-                    return Standing(view.id, self._now(), AGAIN)
+                    return Wanted(view, step, listing)
                 case Look():
                     due = self._look_at(step)
                     return Standing(view.id, due, step.why, step.at, version=view.version)

@@ -108,8 +108,12 @@ class Backend(Protocol):
         """End exactly this object for good; one that has ended already is no error. Raises ``NotFound``, ``Expired``."""
         ...
 
-    async def find(self, job: str) -> Reading:
-        """Read every object that carries the job's name, ended ones included for as long as the scheduler knows them."""
+    async def find(self, job: str, known: Sequence[str] = ()) -> Reading:
+        """Read every object of the job, ended ones included for as long as the scheduler knows them.
+
+        That is each that carries the job's name, and each that one of the ``known`` refs means, whatever a person has
+        called it since.
+        """
         ...
 
     async def inspect(self, ref: str) -> Observation:
@@ -147,8 +151,11 @@ class Checker(Protocol):
 class MultiFinder(Protocol):
     """Can read many jobs in one call."""
 
-    async def find_many(self, jobs: Sequence[str]) -> Reading:
-        """Read every object of these jobs; the same as one ``find`` each, under one boot."""
+    async def find_many(self, jobs: Sequence[str], known: Sequence[str] = ()) -> Reading:
+        """Read every object of these jobs; the same as one ``find`` each, under one boot.
+
+        ``known`` are the refs that the records of these jobs have.
+        """
         ...
 
 

@@ -82,9 +82,9 @@ class FaultyBackend:
         """End an object, at three points."""
         await self._call("call stop", lambda: self.inner.stop(ref, meta))
 
-    async def find(self, job: str) -> Reading:
+    async def find(self, job: str, known: Sequence[str] = ()) -> Reading:
         """Read one job, between two points."""
-        return await self._read(lambda: self.inner.find(job))
+        return await self._read(lambda: self.inner.find(job, known))
 
     async def inspect(self, ref: str) -> Observation:
         """Read one object, between two points."""
@@ -116,9 +116,9 @@ class _Checking(FaultyBackend):
 
 
 class _Finding(FaultyBackend):
-    async def find_many(self, jobs: Sequence[str]) -> Reading:
+    async def find_many(self, jobs: Sequence[str], known: Sequence[str] = ()) -> Reading:
         inner = cast("MultiFinder", self.inner)
-        return await self._read(lambda: inner.find_many(jobs))
+        return await self._read(lambda: inner.find_many(jobs, known))
 
 
 class _Signalling(FaultyBackend):

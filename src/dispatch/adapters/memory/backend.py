@@ -135,11 +135,11 @@ class MemoryBackend:
 
     # ------------------------------------------------------------------ reads
 
-    async def find(self, job: str) -> Reading:
+    async def find(self, job: str, known: Sequence[str] = ()) -> Reading:  # noqa: ARG002 - nobody renames here
         """Read every object of the job that the queue, or accounting, shows."""
         return self._read([job])
 
-    async def find_many(self, jobs: Sequence[str]) -> Reading:
+    async def find_many(self, jobs: Sequence[str], known: Sequence[str] = ()) -> Reading:  # noqa: ARG002
         """Read every object of these jobs; the same as one ``find`` each."""
         return self._read(dict.fromkeys(jobs))
 

@@ -94,17 +94,17 @@ class SlurmBackend:
         """Lift the hold of that instance, no other; see ``Holder.release``."""
         await self._write("release").release(Ref.parse(ref), instance, meta)
 
-    async def find(self, job: str) -> Reading:
+    async def find(self, job: str, known: Sequence[str] = ()) -> Reading:
         """Read every object of the job; see ``Backend.find``."""
-        return await self.find_many((job,))
+        return await self.find_many((job,), known)
 
-    async def find_many(self, jobs: Sequence[str]) -> Reading:
+    async def find_many(self, jobs: Sequence[str], known: Sequence[str] = ()) -> Reading:
         """Read every object of these jobs in one listing; see ``MultiFinder.find_many``."""
-        return await read_jobs(self._transport, jobs, self._reading)
+        return await read_jobs(self._transport, jobs, self._reading, known)
 
     async def inspect(self, ref: str) -> Observation:
         """Read one object. Raises ``NotFound``; that is no proof that it never was."""
-        reading = await self.find(Ref.parse(ref).job)
+        reading = await self.find(Ref.parse(ref).job, (ref,))
         for seen in reading.observations:
             if seen.ref == ref:
                 return seen

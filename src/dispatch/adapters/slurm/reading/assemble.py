@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 from dispatch.adapters.slurm.reading.classify import classify
@@ -27,6 +27,9 @@ _WITHOUT_ACCOUNTING = ("Slurm accounting storage is disabled",)
 
 _UNKNOWN_TO_QUEUE = ("Invalid job id specified",)
 """What squeue says of an id that it does not know: an answer, so accounting is asked (field case F11)."""
+
+
+_NO_REFS: Mapping[str, Sequence[Ref]] = {}
 
 
 class Answer(Value):
@@ -64,7 +67,8 @@ def answer_of(sections: Sequence[Section]) -> Answer:
         owner=owner,
         boot=boot,
         queue=tuple(queue),
-        runs=tuple(runs),
+        # One that was asked for by name and by id is told twice.
+        runs=tuple(dict.fromkeys(runs)),
         before=tickets[0],
         tickets=tickets[-1],
     )
@@ -157,9 +161,45 @@ UNREADABLE = Marks(store="unreadable", submission=0, attempt="unreadable", base=
 """The marks of an object whose comment says nothing that is ours."""
 
 
-def facts_of(answer: Answer, jobs: Sequence[str], before: dict[str, Tickets]) -> Found:
-    """Gather the facts on each object of the jobs. ``before`` are tickets of an earlier read."""
-    wanted, foreign = set(jobs), 0
+class Wanted(Value):
+    """Whose rows are looked for: jobs by their names, and objects that somebody may have renamed by their ids."""
+
+    jobs: frozenset[str]
+    known: dict[int, tuple[Ref, ...]] = {}
+
+    def ref(self, row: QueueRow | AccountingRow, said: Marks) -> Ref | None:
+        """The object that this row is of, where it is one that is wanted; an id alone proves nothing."""
+        job = job_of(row.name)
+        if job is not None and job in self.jobs:
+            return Ref(
+                number=row.number,
+                job=job,
+                submission=said.submission,
+                base=said.base,
+                attempt=said.attempt,
+            )
+        marks = (said.submission, said.base, said.attempt)
+        candidates = self.known.get(row.number, ())
+        return next(
+            (ref for ref in candidates if (ref.submission, ref.base, ref.attempt) == marks), None
+        )
+
+
+def _wanted(jobs: Sequence[str], known: Sequence[Ref]) -> Wanted:
+    by_number: dict[int, tuple[Ref, ...]] = {}
+    for ref in known:
+        by_number[ref.number] = (*by_number.get(ref.number, ()), ref)
+    return Wanted(jobs=frozenset(jobs), known=by_number)
+
+
+def facts_of(
+    answer: Answer, jobs: Sequence[str], before: dict[str, Tickets], known: Sequence[Ref] = ()
+) -> Found:
+    """Gather the facts on each object of the jobs, by their names, and on the ``known`` objects, by their ids.
+
+    ``before`` are tickets of an earlier read.
+    """
+    wanted, foreign = _wanted(jobs, known), 0
     rows: dict[Ref, QueueRow] = {}
     marks: dict[Ref, Marks] = {}
     for row in answer.queue:
@@ -181,7 +221,7 @@ def facts_of(answer: Answer, jobs: Sequence[str], before: dict[str, Tickets]) ->
         foreign += ref is None
         if ref is not None and "RESIZING" not in run.states:
             runs.setdefault(ref, []).append(run)
-    for ref, found in _told_by_tickets(answer, wanted).items():
+    for ref, found in _told_by_tickets(answer, wanted.jobs).items():
         if ref not in runs:
             runs[ref], marks[ref] = [], found
     boot = int(answer.boot) if answer.boot.isascii() and answer.boot.isdigit() else 0
@@ -204,15 +244,11 @@ def facts_of(answer: Answer, jobs: Sequence[str], before: dict[str, Tickets]) ->
 
 
 def _claim(
-    row: QueueRow | AccountingRow, said: Marks | None, wanted: set[str], marks: dict[Ref, Marks]
+    row: QueueRow | AccountingRow, said: Marks | None, wanted: Wanted, marks: dict[Ref, Marks]
 ) -> Ref | None:
-    job = job_of(row.name)
-    if job is None or job not in wanted or said is None:
-        return None
-    ref = Ref(
-        number=row.number, job=job, submission=said.submission, base=said.base, attempt=said.attempt
-    )
-    marks[ref] = said
+    ref = None if said is None else wanted.ref(row, said)
+    if ref is not None and said is not None:
+        marks[ref] = said
     return ref
 
 
@@ -224,7 +260,7 @@ def _in_order(runs: list[AccountingRow]) -> tuple[AccountingRow, ...]:
     return tuple(sorted(runs, key=lambda run: (run.restarts or 0, run.submitted)))
 
 
-def _told_by_tickets(answer: Answer, wanted: set[str]) -> dict[Ref, Marks]:
+def _told_by_tickets(answer: Answer, wanted: frozenset[str]) -> dict[Ref, Marks]:
     """Objects of which only their tickets are left, where those say whose they are (12, E6)."""
     told: dict[Ref, Marks] = {}
     for job, tickets in answer.tickets.items():
@@ -252,15 +288,25 @@ def _told_by_tickets(answer: Answer, wanted: set[str]) -> dict[Ref, Marks]:
 # --- what to ask more about
 
 
-def unsettled(found: Found, jobs: Sequence[str]) -> list[str]:
-    """The jobs of which the queue alone does not tell enough: accounting and later tickets are asked about these."""
+def unsettled(
+    found: Found, jobs: Sequence[str], refs: Mapping[str, Sequence[Ref]] = _NO_REFS
+) -> list[str]:
+    """The jobs of which the queue alone does not tell enough: accounting and later tickets are asked about these.
+
+    ``refs`` are the known objects of each job: one that is not shown by its name may have been renamed.
+    """
+    objects = {facts.ref for facts in found.facts if facts.queue is not None}
     shown = {facts.ref.job for facts in found.facts if facts.queue is not None}
     doubtful = {
         facts.ref.job
         for facts in found.facts
         if (seen := classify(facts)) is not None and _doubtful(seen)
     }
-    return [job for job in jobs if job not in shown or job in doubtful]
+    return [
+        job
+        for job in jobs
+        if job not in shown or job in doubtful or not objects.issuperset(refs.get(job, ()))
+    ]
 
 
 def _doubtful(seen: Observation) -> bool:

@@ -50,17 +50,23 @@ DEFAULT = ReadSettings()
 
 
 async def read_jobs(
-    transport: Transport, jobs: Sequence[str], settings: ReadSettings = DEFAULT
+    transport: Transport,
+    jobs: Sequence[str],
+    settings: ReadSettings = DEFAULT,
+    known: Sequence[str] = (),
 ) -> Reading:
     """Read every object of these jobs, under one boot of the controller.
 
     One call for what the queue tells, a second one for jobs that it does not show, or shows ended or requeued: that asks
-    accounting too, and the tickets once more. Raises ``Unavailable`` wherever anything could not be read: an error is
+    accounting too, the tickets once more, and for the ids of the ``known`` refs: somebody may have renamed them. Raises ``Unavailable`` wherever anything could not be read: an error is
     never an absence.
     """
     wanted = list(dict.fromkeys(jobs))
+    refs: dict[str, list[Ref]] = {}
+    for ref in map(Ref.parse, dict.fromkeys(known)):
+        refs.setdefault(ref.job, []).append(ref)
     readings = [
-        await _read_batch(transport, wanted[start : start + BATCH], settings)
+        await _read_batch(transport, wanted[start : start + BATCH], refs, settings)
         for start in range(0, max(len(wanted), 1), BATCH)
     ]
     if len({reading.boot for reading in readings}) > 1:
@@ -69,28 +75,41 @@ async def read_jobs(
     return Reading(sent=readings[0].sent, boot=readings[0].boot, observations=observations)
 
 
-async def _read_batch(transport: Transport, jobs: list[str], settings: ReadSettings) -> Reading:
-    first = await _ask(transport, jobs, settings, full=False)
+async def _read_batch(
+    transport: Transport, jobs: list[str], refs: dict[str, list[Ref]], settings: ReadSettings
+) -> Reading:
+    first = await _ask(transport, jobs, (), settings, full=False)
     found = facts_of(first, jobs, {})
-    more = unsettled(found, jobs)
+    more = unsettled(found, jobs, refs)
     settled = tuple(seen for seen in observations_of(found) if seen.key.job not in more)
     rest: tuple[Observation, ...] = ()
     if more:
         before: dict[str, Tickets] = first.before
-        second = await _ask(transport, more, settings, full=True)
+        known = [ref for job in more for ref in refs.get(job, ())]
+        second = await _ask(transport, more, known, settings, full=True)
         if second.boot != first.boot:
             raise _restarted()
-        rest = observations_of(facts_of(second, more, before))
+        rest = observations_of(facts_of(second, more, before, known))
     return Reading(sent=first.sent, boot=first.boot, observations=settled + rest)
 
 
 async def _ask(
-    transport: Transport, jobs: list[str], settings: ReadSettings, *, full: bool
+    transport: Transport,
+    jobs: list[str],
+    known: Sequence[Ref],
+    settings: ReadSettings,
+    *,
+    full: bool,
 ) -> Answer:
     token = secrets.token_hex(16)
-    bound = max(1, settings.command_bound.ms // 1000)
     script = read_script(
-        jobs, full=full, token=token, bound=bound, shared=settings.shared, since=oldest(jobs) - _DAY
+        jobs,
+        [ref.number for ref in known],
+        full=full,
+        token=token,
+        bound=max(1, settings.command_bound.ms // 1000),
+        shared=settings.shared,
+        since=oldest(jobs) - _DAY,
     )
     return answer_of(await _run(transport, script, token, settings))
 

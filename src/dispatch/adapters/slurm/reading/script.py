@@ -1,8 +1,8 @@
 """The shell scripts of a read, and the sections that they print.
 
 Each command's output stands between two lines that begin with a token which nobody can guess, so that nothing in a job's
-comment can end a section; the closing line has the return code. The token opens each section of stderr too. Names come by
-standard input, ready in chunks: one argument may be 128 KiB at most, and the whole script travels as one argument.
+comment can end a section; the closing line has the return code. The token opens each section of stderr too. Names and ids
+come by standard input, ready in chunks, a line each: one argument may be 128 KiB at most, and the whole script travels as one argument.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from dispatch.model.errors import Invalid, Unavailable
 _NODE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 
 CHUNK = 200
-"""Names in one squeue."""
+"""Names, or ids, in one squeue."""
 
 LATEST = 4_000_000_000
 """The end of accounting's window, in 2096: a job that never became eligible is found only if it lies after its begin."""
@@ -63,13 +63,15 @@ boot() {
 """
 
 _QUEUE = """\
+asked_for() { case $1 in dj-*) which=--name=$1 ;; *) which=--jobs=$1 ;; esac; }
 queue() {
-  printf '%s\\n' "$chunks" | while IFS= read -r names; do
+  printf '%s\\n' "$chunks" | while IFS= read -r line; do
     begin queue
+    asked_for "$line"
     if [ $old = yes ]; then
-      bounded env SLURM_TIME_FORMAT=%s squeue --noheader --states=all --me --name="$names" -O "$queue_format"
+      bounded env SLURM_TIME_FORMAT=%s squeue --noheader --states=all --me "$which" -O "$queue_format"
     else
-      bounded squeue --json --states=all --me --name="$names"
+      bounded squeue --json --states=all --me "$which"
     fi
     end $?
   done
@@ -81,7 +83,7 @@ tickets() {
   begin tickets
   printf '%s\\n' "$chunks" | timeout -k 2 "$bound" sh -c '
     cd "$1" 2>/dev/null || exit 0
-    tr , "\\n" | while IFS= read -r name; do
+    tr , "\\n" | grep "^dj-" | while IFS= read -r name; do
       for file in "${name#dj-}"/*.start "${name#dj-}"/*.end "${name#dj-}"/*.fenced.*; do
         case $file in *[!A-Za-z0-9./]*) continue ;; esac
         [ -f "$file" ] && [ -r "$file" ] && printf "%s\\n" "$file"
@@ -94,13 +96,14 @@ tickets() {
 
 _ACCOUNTING = """\
 accounting() {
-  printf '%s\\n' "$chunks" | while IFS= read -r names; do
+  printf '%s\\n' "$chunks" | while IFS= read -r line; do
     begin accounting
+    asked_for "$line"
     if [ $old = yes ]; then
-      bounded env SLURM_TIME_FORMAT=%s sacct -D -P -n --user="$(id -u)" --name="$names" -S "uts$since" -E "uts$until" \\
+      bounded env SLURM_TIME_FORMAT=%s sacct -D -P -n --user="$(id -u)" "$which" -S "uts$since" -E "uts$until" \\
         --delimiter="$separator" --format="$accounting_format"
     else
-      bounded sacct -D --json --user="$(id -u)" --name="$names" -S "uts$since" -E "uts$until"
+      bounded sacct -D --json --user="$(id -u)" "$which" -S "uts$since" -E "uts$until"
     fi
     end $?
   done
@@ -158,9 +161,16 @@ class Section(Value):
 
 
 def read_script(
-    jobs: Sequence[str], *, full: bool, token: str, bound: int, shared: str, since: int
+    jobs: Sequence[str],
+    known: Sequence[int] = (),
+    *,
+    full: bool,
+    token: str,
+    bound: int,
+    shared: str,
+    since: int,
 ) -> Script:
-    """Compose the script of one read of these jobs.
+    """Compose the script of one read of these jobs, by their names, and of these ids.
 
     ``bound`` are the seconds for each command, ``shared`` the directory of the tickets, ``since`` Unix seconds from which
     on accounting is asked. Raises ``Invalid`` for what is no job id.
@@ -168,7 +178,7 @@ def read_script(
     if wrong := [job for job in jobs if not is_ulid(job)]:
         raise Invalid(f"{wrong[0]!r} is no job id.", todo="A job id is a ULID of 26 characters.")
     names = [NAME_PREFIX + job for job in jobs]
-    chunks = [",".join(names[start : start + CHUNK]) for start in range(0, len(names), CHUNK)]
+    chunks = [*_chunks(names), *_chunks([str(number) for number in known])]
     queue_format = ",".join(f"{field}:{SEPARATOR}" for field in QUEUE_FIELDS)
     formats = (queue_format, ",".join(ACCOUNTING_FIELDS), SEPARATOR)
     return Script(
@@ -176,6 +186,10 @@ def read_script(
         args=(token, str(bound), shared, *formats, str(since), str(LATEST)),
         stdin="\n".join(chunks).encode("ascii"),
     )
+
+
+def _chunks(words: Sequence[str]) -> list[str]:
+    return [",".join(words[start : start + CHUNK]) for start in range(0, len(words), CHUNK)]
 
 
 def sections_of(stdout: bytes, stderr: str, token: str) -> list[Section]:
