@@ -9,6 +9,7 @@ from core.builders import (
     at,
     calls,
     cancelled,
+    ceased,
     ended,
     gated,
     held,
@@ -42,7 +43,7 @@ from dispatch.model.journal import (
 )
 from dispatch.model.policy import Policy, Rule
 from dispatch.model.status import By, Cause, Detail, Observation, State, Verdict
-from dispatch.model.steps import Call
+from dispatch.model.steps import Call, Rest
 from dispatch.model.view import JobView, Phase
 
 AGAIN = Policy(rules=(Rule(when=(Cause.PREEMPTED, Cause.NODE_LOST), do=Action.RESUBMIT),))
@@ -298,3 +299,44 @@ def test_a_request_to_stop_forgets_what_was_refused() -> None:
     busy = Settled(intent="open-1", outcome=Outcome.BUSY, reason="full", retry_at=at(600))
     for view in (record(*opening(), busy, STOP), record(*opening(), STOP, busy)):
         assert (view.retry_at, view.retry_why) == (None, "")
+
+
+# --- E6: a success that is learnt late
+
+
+LOST = Policy(rules=(Rule(when=(Cause.NODE_LOST,), do=Action.RESUBMIT),))
+
+
+def lost_then() -> JobView:
+    return judged(record(*ran(), policy=LOST), ended(cause=Cause.NODE_LOST))
+
+
+def given_up() -> JobView:
+    return ceased(record(*ran(), policy=LOST), ended(cause=Cause.NODE_LOST))
+
+
+def test_a_lost_execution_that_succeeds_while_its_cessation_is_awaited_is_not_run_again() -> None:
+    made = step(lost_then(), succeeded(), sent=50)
+    assert row(made) == "late success"
+    assert kinds(made) == ["Ended"]
+    view, made = settled_step(lost_then(), succeeded(), sent=50)
+    assert view.verdict is not None
+    assert view.verdict.state is State.SUCCEEDED
+    assert isinstance(made, Rest)
+
+
+def test_a_success_learnt_while_the_next_is_still_gated_ends_the_job_and_stops_that() -> None:
+    view = tell(given_up(), *started(2))
+    view, made = settled_step(view, succeeded(), gated(2), sent=900)
+    assert view.verdict is not None
+    assert calls(made) == (Verb.STOP, 2)
+
+
+def test_a_success_of_an_earlier_execution_is_none_of_a_later_one_that_may_have_run() -> None:
+    view = tell(given_up(), *ran(2))
+    assert row(step(view, succeeded(), running(2), sent=900)) == "watch"
+
+
+def test_a_lost_execution_that_is_still_lost_is_waited_for_as_before() -> None:
+    assert row(step(lost_then(), ended(cause=Cause.NODE_LOST), sent=50)) == "cessation"
+    assert row(step(lost_then(), sent=50)) == "cessation"

@@ -80,6 +80,7 @@ def situations() -> dict[str, tuple[JobView, tuple[Observation, ...], float]]:
             0,
         ),
         "blocked by another object": (record(), (FOREIGN,), 0),
+        "late success": (over, (succeeded(),), 31),
         "hold ends": (record(HoldAsked(instance=1, by="a", until=at(0))), (), 0),
         "end refused": (record(*refused(Outcome.REJECTED)), (), 0),
         "await retry": (record(*refused(Outcome.BUSY, 9)), (), 0),
@@ -134,8 +135,8 @@ def test_every_name_of_a_row_in_the_source_is_reached() -> None:
 def test_the_rows_come_in_the_order_of_the_protocol() -> None:
     assert [row_.__name__ for row_ in ROWS] == [
         "record_what_was_read", "stop_what_lives", "settle_intents", "rest", "sweep", "adopt",
-        "stop_superseded", "wait_for_others", "expire_hold", "end_refused", "wait_for_retry",
-        "note_missing", "notice_forgetting", "keep_holds", "judge", "prove_cessation", "open_gate",
+        "stop_superseded", "wait_for_others", "learn_of_success", "expire_hold", "end_refused",
+        "wait_for_retry", "note_missing", "notice_forgetting", "keep_holds", "judge", "prove_cessation", "open_gate",
         "begin",
     ]  # fmt: skip
 

@@ -225,6 +225,19 @@ def the_job_that_lives_on_a_hung_node_is_killed_when_the_node_comes_back(told: S
 story(the_job_that_lives_on_a_hung_node_is_killed_when_the_node_comes_back)
 
 
+def a_run_that_was_given_up_succeeds_while_its_node_hangs(told: Story) -> None:
+    forgets_a_start(told, 25, 1, node_hangs=True)
+    told.supervise()
+    told.wait("the decision", lambda: causes(told) != [])
+    assert told.ends() == [], "it had ended before it was given up: the story is another"
+    succeeds(told, 1)
+    assert set(causes(told)) <= {Cause.FORGOTTEN, Cause.FENCED}
+    assert told.site.events(told.job, Ceased) == []
+
+
+story(a_run_that_was_given_up_succeeds_while_its_node_hangs)
+
+
 # --- it forgets an end, is away, gives an id away
 
 

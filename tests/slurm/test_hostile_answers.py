@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dispatch.core.explaining import explain
-from dispatch.model.journal import Adopted, Intended, Verb
+from dispatch.model.journal import Adopted, Intended, Vanished, Verb
 from dispatch.model.status import Cause, State
 from hostile import CANARY
 from lab import Lab, LabUnavailable, Options
@@ -159,6 +159,24 @@ def test_a_job_that_runs_under_a_changed_comment_is_not_started_again(
         assert starts(site, job) == 1, site.trace(job)
     site.close()
     own.set_conf(MinJobAge="300")
+
+
+def test_a_job_that_runs_under_another_name_is_followed_to_its_end(
+    own: Lab, tmp_path: Path
+) -> None:
+    """It is looked for by its id too, so it never counts as vanished, and its policy does not start it again."""
+    site = Site(own, tmp_path)
+    again = {"when": ["Unknown"], "do": "resubmit", "backoff": {"initial": "1s", "max": "1s"}}
+    policy = {"rules": [again], "cessation": {"after": "1s"}}
+    job = site.submit("sh", "-c", "sleep 8; exit 3", recovery=policy)
+    number = (site.running(job), site.slurm_id(job))[1]
+    site.lab.text("alice", "scontrol", "update", f"JobId={number}", "JobName=mine-now")
+    view = site.end(job)
+    assert starts(site, job) == 1, site.trace(job)
+    assert site.events(job, Vanished) == []
+    assert view.verdict is not None
+    assert (view.verdict.cause, view.verdict.detail.exit_code) == (Cause.NON_ZERO_EXIT, 3)
+    site.close()
 
 
 def test_a_reason_of_an_administrator_is_shown_and_not_obeyed(site: Site, person: Place) -> None:

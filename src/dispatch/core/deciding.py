@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import datetime
 
-from dispatch.core.ending import judge, note_missing, prove_cessation
+from dispatch.core.ending import judge, learn_of_success, note_missing, prove_cessation
 from dispatch.core.landing import settle
 from dispatch.core.reading import adopt, notice_forgetting, record_what_was_read
 from dispatch.core.situation import Situation
@@ -74,6 +74,7 @@ ROWS: tuple[Row, ...] = (
     adopt,
     stop_superseded,
     wait_for_others,
+    learn_of_success,
     expire_hold,
     end_refused,
     wait_for_retry,

@@ -101,6 +101,21 @@ def _judge(s: Situation, known: ObjectView, verdict: Verdict) -> Step:
     return Append(events=tuple(events), row="judge")
 
 
+def learn_of_success(s: Situation) -> Step | None:
+    """End the job where an execution that was given up came to its own success before any other could run (12, E6).
+
+    A lost node may finish its work while its cessation is waited for; only its end ticket tells.
+    """
+    for _, known in sorted(s.view.objects.items(), reverse=True):
+        if not known.spent:
+            continue  # gated, so it has never run: it is stopped once the job has ended
+        seen = next((seen for seen in s.ours if seen.ref == known.ref), None)
+        if not known.settled or seen is None or seen.state is not State.SUCCEEDED:
+            return None
+        return Append(events=(Ended(verdict=seen.verdict),), row="late success")
+    return None
+
+
 def prove_cessation(s: Situation) -> Step | None:
     """Let the next start or open wait until every earlier execution is proven gone (12, E4)."""
     known, current = awaited(s.view), s.view.current
