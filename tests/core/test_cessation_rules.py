@@ -18,6 +18,7 @@ from core.builders import (
     kinds,
     nodes,
     opened,
+    opening,
     queued,
     ran,
     read,
@@ -34,6 +35,7 @@ from core.builders import (
 from dispatch.core.ceasing import nodes_wanted
 from dispatch.model.answers import Action
 from dispatch.model.journal import (
+    AnyEvent,
     Awaiting,
     Ceased,
     HoldAsked,
@@ -351,6 +353,30 @@ def test_what_is_superseded_is_found_wherever_it_is_listed() -> None:
     view, _ = settled_step(record(*ran(), policy=AGAIN), running(), running(2))
     for shown in ((running(), running(2)), (running(2), running())):
         assert calls(step(view, *shown, sent=1)) == (Verb.STOP, 1)
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        ran(),
+        opening(),
+        (*opening(), Settled(intent="open-1", outcome=Outcome.UNKNOWN)),
+    ],
+    ids=["open", "opening", "tainted"],
+)
+def test_an_older_object_that_is_not_shown_may_run_and_is_awaited(
+    events: tuple[AnyEvent, ...],
+) -> None:
+    view = tell(record(*events), *started(2), read(gated(2)))
+    if view.intents:  # what an open came to is settled first
+        view = tell(view, Settled(intent="open-1", outcome=Outcome.LANDED))
+    _, made = settled_step(view, gated(2), sent=10, nodes=nodes(n1=True, n2=False))
+    assert waits(made)[0] == "await cessation"
+    view, made = settled_step(view, gated(2), sent=20, nodes=BOTH_UP)
+    assert waits(made) == ("await cessation", 60)
+    view, made = settled_step(view, gated(2), sent=60, nodes=BOTH_UP)
+    assert proof(view) is Proof.NODES_BACK
+    assert calls(made) == (Verb.OPEN, 2)
 
 
 def test_what_is_live_though_judged_is_found_behind_what_has_ended() -> None:

@@ -82,6 +82,8 @@ def absence_is_an_end(patch: pytest.MonkeyPatch) -> None:
         return None
 
     _row_before_intents(patch, gone)
+    # What was superseded while it may run is awaited too, which would make good for it.
+    patch.setattr(ceasing, "_MAY_RUN", frozenset({Phase.ENDED}))
 
 
 def no_landing_bound(patch: pytest.MonkeyPatch) -> None:

@@ -140,7 +140,7 @@ def test_nothing_leads_back_to_gated_but_an_open_that_did_not_land() -> None:
 
 def test_a_tainted_object_is_never_open_again() -> None:
     assert {row.get(Phase.TAINTED) for row in MOVES.values()} == {
-        Phase.TAINTED, Phase.ENDED, Phase.JUDGED, None,
+        Phase.TAINTED, Phase.ENDED, Phase.JUDGED, Phase.CEASED, None,
     }  # fmt: skip
 
 

@@ -50,6 +50,6 @@ MOVES: dict[Move, dict[Phase, Phase]] = {
     Move.FORGOT: {_OI: _T, _O: _T, _E: _E},
     # One that is gone without a trace is judged as it was seen last.
     Move.JUDGED: {_O: _J, _T: _J, _E: _J},
-    # One that a later submission has superseded is never judged: its end is all that matters.
-    Move.CEASED: {_E: _C, _J: _C},
+    # One that a later submission has superseded is never judged: that it is gone is all that matters.
+    Move.CEASED: {_OI: _C, _O: _C, _T: _C, _E: _C, _J: _C},
 }

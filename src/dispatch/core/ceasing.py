@@ -20,16 +20,20 @@ RE_REGISTER_CAUSES = frozenset({
 """Causes after which a node that responds is not enough: it must have had time to kill what it should not run."""
 
 
-def awaited(view: JobView) -> ObjectView | None:
-    """The object whose cessation the next start or open waits for: the oldest that has ended and is not proven gone.
+_MAY_RUN = frozenset({Phase.OPENING, Phase.OPEN, Phase.TAINTED, Phase.ENDED})
 
-    An older one than the current is among them when a controller that crashed brought it back.
+
+def awaited(view: JobView) -> ObjectView | None:
+    """The object whose cessation the next start or open waits for: the oldest that is not proven gone.
+
+    An older one than the current is among them when a controller that crashed brought it back, or when a record that was
+    set back has met it again. As long as a read shows it alive it is stopped; one that is not shown may run on.
     """
     for _, known in sorted(view.objects.items()):
         older = known is not view.current
         if known.phase is Phase.JUDGED and (older or view.wants_another):
             return known
-        if known.phase is Phase.ENDED and older:
+        if older and known.phase in _MAY_RUN:
             return known
     return None
 
