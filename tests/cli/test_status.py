@@ -136,6 +136,22 @@ def test_a_cluster_that_no_supervisor_reaches_is_said_and_nothing_is_concluded(
     assert three.run("status", "--json").documents[0]["supervisors"][0]["away"] == [line]
 
 
+def test_objects_whose_jobs_the_records_do_not_know_are_said_as_such(three: Bench) -> None:
+    line = (
+        "c has 1 objects of these records whose jobs they do not know, so they are left alone: 7."
+    )
+    store = SqliteStore.open(three.records, now=three.clock.now())
+    now = three.clock.now()
+    store.beat(Heartbeat(id="s", host="h", pid=1, version="1", seen=now, clusters=(line,)))
+    store.close()
+    said = three.run("status")
+    assert line in said.err
+    assert "as they were then" not in said.err
+    (told,) = three.run("status", "--json").documents[0]["supervisors"]
+    assert told["strays"] == [line]
+    assert told["away"] == []
+
+
 def test_nobody_supervising_is_said_once_it_matters(three: Bench) -> None:
     assert "dispatch supervise" in three.run("status").err
     assert three.run("status", "--state", "Failed").err == ""

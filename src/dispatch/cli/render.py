@@ -16,7 +16,7 @@ from dispatch.model.journal import Entry, Intended
 from dispatch.model.plan import Plan
 from dispatch.model.status import State
 from dispatch.model.view import JobView, ObjectView
-from dispatch.spi.store import Heartbeat, Summary
+from dispatch.spi.store import AWAY, Heartbeat, Summary
 
 COLOURS = {
     State.PENDING: "yellow",
@@ -124,7 +124,8 @@ def supervisor_document(supervisor: Heartbeat) -> dict[str, Any]:
         "pid": supervisor.pid,
         "version": supervisor.version,
         "seen": moment(supervisor.seen),
-        "away": list(supervisor.clusters),
+        "away": [line for line in supervisor.clusters if AWAY in line],
+        "strays": [line for line in supervisor.clusters if AWAY not in line],
     }
 
 

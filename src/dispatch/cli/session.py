@@ -13,7 +13,7 @@ from dispatch.cli.render import UNATTENDED, age
 from dispatch.cli.terminal import note
 from dispatch.model.errors import Invalid, NotFound
 from dispatch.shell.config import Config, find_config, load_config, records_place
-from dispatch.spi.store import Heartbeat, Query, Store, Summary
+from dispatch.spi.store import AWAY, Heartbeat, Query, Store, Summary
 from dispatch.stores.opening import AnyStore, open_store
 
 if TYPE_CHECKING:
@@ -91,9 +91,9 @@ def supervisors(store: Store) -> tuple[Heartbeat, ...]:
 
 
 def note_absences(attended: Iterable[Heartbeat]) -> None:
-    """Say which clusters the supervisors cannot reach: what is known of their jobs is as old as that."""
+    """Say which clusters the supervisors cannot reach: what is known of their jobs is as old as that; and what is stray."""
     for line in sorted({line for one in attended for line in one.clusters}):
-        note(f"{line} Its jobs are shown as they were then.")
+        note(f"{line} Its jobs are shown as they were then." if AWAY in line else line)
 
 
 def note_if_unattended(store: Store) -> None:

@@ -12,6 +12,7 @@ from dispatch.shell.engine import Engine, OnStep, Standing
 from dispatch.shell.ledger import Ledger
 from dispatch.spi.adapter import AdapterConfig, Backend
 from dispatch.spi.registry import open_backend
+from dispatch.spi.store import AWAY
 
 log = logging.getLogger("dispatch.clusters")
 
@@ -40,6 +41,8 @@ class Cluster:
         self.away_until: datetime | None = None
         self._absences = 0
         self.trouble = ""
+        self.strays = ""
+        """Tells of objects of these records whose jobs they do not know; empty where there are none (12, T1)."""
 
     async def backend(self) -> Backend:
         """Open the backend, or return the open one. Raises what opening raises."""
@@ -144,12 +147,14 @@ class Clusters:
         return {job: Standing(job, cluster.away_until, cluster.trouble) for job in jobs}
 
     def troubles(self) -> tuple[str, ...]:
-        """Tell of each cluster that is away: since when, and what it or its host said."""
-        away = (cluster for _, cluster in sorted(self._known.items()) if cluster.away_since)
-        return tuple(
-            f"{cluster.alias} is away since {cluster.away_since:%Y-%m-%dT%H:%M:%SZ}: {cluster.trouble}"
-            for cluster in away
+        """Tell of each cluster that is away: since when, and what it or its host said; and of strays."""
+        known = [cluster for _, cluster in sorted(self._known.items())]
+        away = (
+            f"{cluster.alias}{AWAY}{cluster.away_since:%Y-%m-%dT%H:%M:%SZ}: {cluster.trouble}"
+            for cluster in known
+            if cluster.away_since
         )
+        return (*away, *(cluster.strays for cluster in known if cluster.strays))
 
     async def close(self) -> None:
         """Close every backend."""

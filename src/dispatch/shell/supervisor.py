@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -18,6 +18,7 @@ from dispatch.shell.clusters import Clusters
 from dispatch.shell.engine import Standing
 from dispatch.shell.identity import token
 from dispatch.shell.ledger import Ledger
+from dispatch.shell.sweeping import Sweeper
 from dispatch.spi.store import Heartbeat, Summary
 
 log = logging.getLogger("dispatch.supervisor")
@@ -42,7 +43,7 @@ class Round:
 
 
 class Supervisor:
-    """Works off the due queue until it is told to stop."""
+    """Works off the due queue until it is told to stop, and sweeps the clusters of the aliases ``sweeps``."""
 
     def __init__(
         self,
@@ -51,6 +52,7 @@ class Supervisor:
         version: str,
         *,
         gather: timedelta = timedelta(0),
+        sweeps: Sequence[str] = (),
         on_round: Callable[[Round], None] | None = None,
     ) -> None:
         self.ledger = ledger
@@ -60,6 +62,7 @@ class Supervisor:
         self.on_round = on_round
         self.id = f"supervisor {token()}"
         self.stopping = asyncio.Event()
+        self.sweeper = Sweeper(ledger, clusters, sweeps, self._claimed)
         self._beaten: datetime | None = None
         self._told: tuple[str, ...] = ()
         self._timed: dict[str, datetime] = {}
@@ -106,11 +109,7 @@ class Supervisor:
         now, store = self._now(), self.ledger.store
         # What is due soon is read together with what is due now: one listing for all, rather than one each.
         due = store.due(now + self.gather, MOST_AT_ONCE) if store.due(now, 1) else ()
-        mine = (
-            store.claim([job.id for job in due], self.id, now + CLAIM, now)
-            if due
-            else frozenset[str]()
-        )
+        mine = self._claimed([job.id for job in due]) if due else frozenset[str]()
         by_cluster: dict[str, list[Summary]] = {}
         for job in due:
             if job.id in mine:
@@ -120,7 +119,12 @@ class Supervisor:
                 group.create_task(
                     self._advance(alias, [job.id for job in jobs]), name=f"cluster {alias}"
                 )
+        await self.sweeper.sweep_if_due()
         return Round(len(mine), self._next_due())
+
+    def _claimed(self, jobs: list[str]) -> frozenset[str]:
+        now = self._now()
+        return self.ledger.store.claim(jobs, self.id, now + CLAIM, now)
 
     async def _advance(self, alias: str, jobs: list[str]) -> None:
         try:

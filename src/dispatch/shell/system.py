@@ -128,7 +128,12 @@ class System:
         """Supervise every unfinished job until SIGTERM or SIGINT, or for one round of at most a minute a job."""
         gather = self.config.supervisor.poll / 2
         supervisor = Supervisor(
-            self.ledger, self.clusters, version, gather=gather, on_round=on_round
+            self.ledger,
+            self.clusters,
+            version,
+            gather=gather,
+            sweeps=tuple(self.config.clusters),
+            on_round=on_round,
         )
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):

@@ -159,6 +159,23 @@ class MultiFinder(Protocol):
         ...
 
 
+class Living(Value):
+    """An object that has not ended, as a listing of the whole account tells it: its ref, and what its key says."""
+
+    ref: str
+    job: str
+    store: str
+
+
+@runtime_checkable
+class Lister(Protocol):
+    """Can list what lives under the account, whatever the records know (12, T1)."""
+
+    async def list_living(self) -> tuple[Living, ...]:
+        """List every object of this account that carries a job's name and has not ended, whoever's store made it."""
+        ...
+
+
 @runtime_checkable
 class CessationSignal(Protocol):
     """Can tell whether the nodes of an execution respond."""

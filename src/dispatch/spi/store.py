@@ -51,6 +51,10 @@ class Query(Value):
     limit: int = 1000
 
 
+AWAY = " is away since "
+"""Stands in each line of a heartbeat that tells of a cluster's absence, and in no other."""
+
+
 class Heartbeat(Value):
     """A supervisor that is at work on this store."""
 
@@ -60,7 +64,8 @@ class Heartbeat(Value):
     version: str
     seen: Instant
     clusters: tuple[str, ...] = ()
-    """One line on each cluster that it cannot reach: what is known of its jobs is as old as that."""
+    """One line on each cluster that it cannot reach: what is known of its jobs is as old as that; and one on each that
+    has objects of these records whose jobs they do not know (12, T1)."""
 
 
 class Store(Protocol):

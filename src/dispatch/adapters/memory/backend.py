@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from dispatch.adapters.memory.calls import refuse_late, started
 from dispatch.adapters.memory.env import Env
+from dispatch.adapters.memory.listing import living_in
 from dispatch.adapters.memory.settings import Settings, declarations_of, decode_settings
 from dispatch.adapters.memory.world import World
 from dispatch.adapters.memory.writing import write
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
     from dispatch.adapters.memory.shape import Steps
     from dispatch.model.status import NodeReport, Observation
-    from dispatch.spi.adapter import CallMeta, HoldMeta, StartOrder
+    from dispatch.spi.adapter import CallMeta, HoldMeta, Living, StartOrder
     from dispatch.spi.clock import Clock
 
 T = TypeVar("T")
@@ -142,6 +143,11 @@ class MemoryBackend:
     async def find_many(self, jobs: Sequence[str], known: Sequence[str] = ()) -> Reading:  # noqa: ARG002
         """Read every object of these jobs; the same as one ``find`` each."""
         return self._read(dict.fromkeys(jobs))
+
+    async def list_living(self) -> tuple[Living, ...]:
+        """List what has not ended, whoever's store made it."""
+        self._enter_read()
+        return living_in(self._world)
 
     async def inspect(self, ref: str) -> Observation:
         """Read one object. Raises ``NotFound``; that is no proof that it never was."""

@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dispatch.adapters.slurm.jobscript import output_path
-from dispatch.adapters.slurm.reading import ReadSettings, Ref, read_jobs, read_nodes
+from dispatch.adapters.slurm.reading import (
+    ReadSettings,
+    Ref,
+    list_living,
+    read_jobs,
+    read_nodes,
+)
 from dispatch.adapters.slurm.writing import Writer
 from dispatch.adapters.slurm.writing.checking import check_job
 from dispatch.model.answers import Answers, ClusterIdentity, Declarations
@@ -13,7 +19,7 @@ from dispatch.model.errors import NotFound, OutcomeUnknown, ReadOnly, Unavailabl
 from dispatch.model.job import Job
 from dispatch.model.quantity import Duration
 from dispatch.model.status import NodeReport, Observation
-from dispatch.spi.adapter import CallMeta, HoldMeta, OutputPlace, Reading, StartOrder
+from dispatch.spi.adapter import CallMeta, HoldMeta, Living, OutputPlace, Reading, StartOrder
 from dispatch.spi.transport import Transport
 
 _OUTPUT_BOUND = Duration(seconds=20)
@@ -27,7 +33,7 @@ tail -c "+$2" -- "$path" | head -c "$3"
 
 
 class SlurmBackend:
-    """A Slurm cluster: ``Backend``, ``Holder``, ``MultiFinder``, ``CessationSignal``, ``OutputReader`` and ``Checker``.
+    """A Slurm cluster: ``Backend`` with ``Holder``, ``MultiFinder``, ``Lister``, ``CessationSignal``, ``OutputReader``, ``Checker``.
 
     Made by ``open_slurm``, which knows the cluster's answers. It keeps no state but the transport.
     """
@@ -112,6 +118,10 @@ class SlurmBackend:
             f"Slurm shows no object {ref}.",
             todo="It may have been purged; the record has what was seen of it.",
         )
+
+    async def list_living(self) -> tuple[Living, ...]:
+        """List what lives under this account; see ``Lister.list_living``."""
+        return await list_living(self._transport, self._reading)
 
     async def nodes(self, names: Sequence[str], ref: str) -> tuple[NodeReport, ...]:
         """Read whether these nodes respond; see ``CessationSignal.nodes``."""

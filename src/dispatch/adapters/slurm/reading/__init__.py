@@ -12,6 +12,7 @@ from dispatch.adapters.slurm.reading.key import (
     encode_comment,
     job_of,
 )
+from dispatch.adapters.slurm.reading.listing import list_living
 from dispatch.adapters.slurm.reading.read import ReadSettings, read_jobs, read_nodes
 from dispatch.adapters.slurm.reading.tickets import (
     END_SUFFIX,
@@ -39,6 +40,7 @@ __all__ = [
     "decode_comment",
     "encode_comment",
     "job_of",
+    "list_living",
     "read_jobs",
     "read_nodes",
 ]

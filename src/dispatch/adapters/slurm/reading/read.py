@@ -111,12 +111,13 @@ async def _ask(
         shared=settings.shared,
         since=oldest(jobs) - _DAY,
     )
-    return answer_of(await _run(transport, script, token, settings))
+    return answer_of(await run_script(transport, script, token, settings))
 
 
-async def _run(
+async def run_script(
     transport: Transport, script: Script, token: str, settings: ReadSettings
 ) -> list[Section]:
+    """Run a script that reads, and cut what it prints. Raises ``Unavailable``; nothing has been changed then."""
     try:
         done = await transport.run(
             script.text, script.args, stdin=script.stdin, timeout=settings.call_bound
@@ -158,7 +159,7 @@ async def read_nodes(
     token = secrets.token_hex(16)
     bound = max(1, settings.command_bound.ms // 1000)
     script = nodes_script(names, Ref.parse(ref), token=token, bound=bound)
-    sections = await _run(transport, script, token, settings)
+    sections = await run_script(transport, script, token, settings)
     section = sections[-1]
     text = section.out.decode("utf-8", "replace")
     # A node that is unknown gives return code 1 although the others were answered.

@@ -224,5 +224,10 @@ def nodes_script(names: Sequence[str], ref: Ref, *, token: str, bound: int) -> S
     """
     if wrong := [name for name in names if not _NODE.fullmatch(name)]:
         raise Invalid(f"{wrong[0]!r} is no node's name.")
-    args = (token, str(bound), ",".join(names), str(ref.number), NAME_PREFIX + ref.job)
-    return Script(text=SCRUB + _FRAME + _NODES, args=args)
+    args = (",".join(names), str(ref.number), NAME_PREFIX + ref.job)
+    return framed(_NODES, args, token=token, bound=bound)
+
+
+def framed(body: str, args: Sequence[str], *, token: str, bound: int) -> Script:
+    """Put a frame around a body that prints sections by itself; its arguments begin with ``$3``."""
+    return Script(text=SCRUB + _FRAME + body, args=(token, str(bound), *args))
