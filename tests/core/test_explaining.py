@@ -214,7 +214,12 @@ def test_the_end_is_told_with_what_was_decided() -> None:
     assert (found.state, found.cause, found.headline) == (State.FAILED, Cause.TIMEOUT, "Timeout")
     assert found.why[0].startswith("decided: fail, since no rule matches")
     assert found.todo == ()
-    assert told(Ended(verdict=Verdict(state=State.SUCCEEDED))).why == ()
+
+
+def test_a_success_after_a_decision_is_not_told_with_what_was_decided() -> None:
+    view = judged(record(*ran(), policy=AGAIN), ended())
+    succeeded = explain(tell(view, Ended(verdict=Verdict(state=State.SUCCEEDED))))
+    assert (succeeded.headline, succeeded.why) == ("Succeeded", ())
 
 
 def test_a_rejected_job_is_to_be_corrected() -> None:
