@@ -80,17 +80,17 @@ class Births:
 
     def _make(self, coro: Any, *, name: str | None, options: dict[str, Any]) -> asyncio.Task[Any]:
         loop = self._loop
+        task: SimulatedTask[Any]
         if self._factory is SimulatedTask:
             task = SimulatedTask[Any](coro, loop=loop, name=name, **options)
         else:
-            made: object = self._factory(loop, coro, **options)
-            if not isinstance(made, SimulatedTask):
+            task = self._factory(loop, coro, **options)
+            if not _is_ordered(task):
                 coro.close()
                 raise SimulationError(
-                    f"The task factory made a {type(made).__qualname__}, which asyncio orders by its address.",
+                    f"The task factory made a {type(task).__qualname__}, which asyncio orders by its address.",
                     todo="Let it make dispatch.testing.loop.SimulatedTask(coro, loop=loop, **options), or a subclass.",
                 )
-            task = cast("SimulatedTask[Any]", made)
             if name is not None:
                 task.set_name(name)
         self._alive[task.serial] = task
@@ -117,6 +117,10 @@ class Births:
                 todo="Give it a list of coroutines, or tasks.",
             )
         return self._siblings.pop(id(coro))
+
+
+def _is_ordered(task: object) -> bool:
+    return isinstance(task, SimulatedTask)
 
 
 def _given_to_as_completed(caller: FrameType) -> object | None:

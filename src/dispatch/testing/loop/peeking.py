@@ -16,11 +16,9 @@ def task_of(handle: asyncio.Handle) -> asyncio.Task[Any] | None:
     methods of a task as well (``task.cancel``), and those are no steps.
     """
     callback = callback_of(handle)
-    owner = getattr(callback, "__self__", None)
-    if isinstance(owner, asyncio.Task) and getattr(callback, "__name__", "") in _STEPS:
-        task: asyncio.Task[Any] = owner
-        return task
-    return None
+    owner: asyncio.Task[Any] | None = getattr(callback, "__self__", None)
+    is_step = isinstance(owner, asyncio.Task) and getattr(callback, "__name__", "") in _STEPS
+    return owner if is_step else None
 
 
 def callback_of(handle: asyncio.Handle) -> Any:

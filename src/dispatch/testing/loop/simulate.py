@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
 from dispatch.testing.clock import START
+from dispatch.testing.loop import garbage
 from dispatch.testing.loop.errors import LeakedErrors, SimulationError
 from dispatch.testing.loop.event_loop import SimulatedLoop
 from dispatch.testing.loop.peeking import let_go
@@ -58,18 +59,23 @@ def run_on(loop: SimulatedLoop, main: Coroutine[Any, Any, T]) -> T:
             todo="Await the coroutine there.",
         )
     try:
-        task: asyncio.Task[T] = loop.create_task(main, name="main")
-        try:
-            result = loop.run_until_complete(task)
-        except BaseException as error:
-            for problem in _wind_up(loop):
-                error.add_note(f"While winding up: {problem}")
-            raise
-        for problem in _wind_up(loop):
-            raise problem
-        return result
+        with garbage.held():
+            return _run(loop, main)
     finally:
         loop.close()
+
+
+def _run(loop: SimulatedLoop, main: Coroutine[Any, Any, T]) -> T:
+    task: asyncio.Task[T] = loop.create_task(main, name="main")
+    try:
+        result = loop.run_until_complete(task)
+    except BaseException as error:
+        for problem in _wind_up(loop):
+            error.add_note(f"While winding up: {problem}")
+        raise
+    for problem in _wind_up(loop):
+        raise problem
+    return result
 
 
 def _wind_up(loop: SimulatedLoop) -> list[Exception]:
