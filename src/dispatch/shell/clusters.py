@@ -62,7 +62,18 @@ class Cluster:
                 concurrency=self._options.concurrency,
                 on_step=self._options.on_step,
             )
+            self._warn_of_rare_looks(backend)
         return self._engine
+
+    def _warn_of_rare_looks(self, backend: Backend) -> None:
+        """Warn where an end may come and its evidence go between two looks (12, E6)."""
+        window = backend.declarations.evidence_window
+        if self._options.poll * 2 > window:
+            log.warning(
+                "cluster %s: it is looked at every %s, but an ended job may be forgotten within %s, and its cause with it; "
+                "lower supervisor.poll, or have the cluster keep accounts",
+                self.alias, self._options.poll, window,
+            )  # fmt: skip
 
     def use(self, backend: Backend) -> None:
         """Use a backend that is open already, as tests and the demo do."""

@@ -22,6 +22,9 @@ from dispatch.model.quantity import Duration
 OLDEST = (22, 5)
 RUN_IN_CI = ((22, 5), (24, 11), (26, 5))
 
+TWO_NODES = 2
+"""One node that finds its own ticket again shares nothing."""
+
 _VERSION = re.compile(r"\b(\d\d)\.(\d\d)(?:\.\d+)?\S*")
 _SECONDS = re.compile(r"(\d+) sec")
 
@@ -106,18 +109,22 @@ def declarations_of(cluster: Cluster, settings: Settings) -> Declarations:
         call_bound=Duration(seconds=command_bound(cluster).ms // 1_000 + 2),
         call_window=settings.call_window,
         save_window=settings.save_window,
+        # A MinJobAge of 0 purges nothing.
         evidence_window=Duration(days=1)
-        if cluster.accounting
+        if cluster.accounting or cluster.min_job_age == 0
         else Duration(seconds=cluster.min_job_age),
         clock_skew=Duration.of_ms(2_000 + cluster.skew_ms),
         kill_wait=Duration.of_ms(cluster.kill_wait * 1_000 + settings.kill_margin.ms),
     )
 
 
-def answers_of(cluster: Cluster) -> Answers:
-    """Work out what the cluster can do, as far as its configuration tells; nothing here is probed."""
+def answers_of(cluster: Cluster, ticket_nodes: int = 0) -> Answers:
+    """Work out what the cluster can do, as far as its configuration tells; nothing is run to probe it.
+
+    ``ticket_nodes`` is how many nodes, two at the most, have left a start ticket that the login host reads.
+    """
     return Answers(
-        capabilities=_capabilities(cluster),
+        capabilities=_capabilities(cluster, ticket_nodes),
         rules=_rules(),
         native=dict.fromkeys(Action, _NATIVE),
         features=_features(),
@@ -136,10 +143,11 @@ def _no(reason: str) -> Answer:
     return _declared(Tristate.NO, reason)
 
 
+# Slurm's own restart begins after 121 s whether or not the lost node's processes live, and counts nothing (12, B2).
 _NATIVE = _no("the supervisor carries it out: objects are submitted with --no-requeue")
 
 
-def _capabilities(cluster: Cluster) -> dict[Capability, Answer]:
+def _capabilities(cluster: Cluster, ticket_nodes: int) -> dict[Capability, Answer]:
     tested = (
         ""
         if cluster.release in RUN_IN_CI
@@ -167,10 +175,23 @@ def _capabilities(cluster: Cluster) -> dict[Capability, Answer]:
         Capability.CESSATION: _yes(
             "scontrol show node tells whether a lost node has registered again"
         ),
-        Capability.FENCE: _yes(
-            "the job script takes a start ticket in sharedDir, which all nodes must share; not probed"
-        ),
+        Capability.FENCE: _fence(ticket_nodes),
     }
+
+
+def _fence(ticket_nodes: int) -> Answer:
+    """Whether a second launch is refused: every script takes a ticket, but only a directory that nodes share tells (12, O4)."""
+    if ticket_nodes >= TWO_NODES:
+        return Answer(
+            value=Tristate.YES,
+            source=AnswerSource.READ,
+            reason="start tickets that two nodes wrote are read in sharedDir, so the nodes share it",
+        )
+    return Answer(
+        value=Tristate.UNKNOWN,
+        source=AnswerSource.READ,
+        reason="no start tickets of two nodes are in sharedDir yet, so it is not proven that the nodes share it",
+    )
 
 
 def _rules() -> dict[Action, Answer]:

@@ -55,7 +55,7 @@ async def open_slurm(
     missing, a controller that is away).
     """
     asked = time.time_ns() // 1_000_000
-    answer = await _ask(config.alias, transport)
+    answer = await _ask(config.alias, transport, settings.shared_dir)
     answered = time.time_ns() // 1_000_000
     skew = _skew_ms(answer, asked, answered)
     if skew > _LARGEST_SKEW_MS:
@@ -65,8 +65,8 @@ async def open_slurm(
         )
     version = _succeeded(answer, "version", config.alias).out.strip()
     cluster = read_cluster(version, _succeeded(answer, "config", config.alias).out, skew_ms=skew)
-    federation = answer.section("federation")
-    if federation is not None and "Federation:" in federation.out:
+    # An error of the question must not pass for a no.
+    if "Federation:" in _succeeded(answer, "federation", config.alias).out:
         # Its jobs may run on a sibling, whose controller is not asked (12, T2).
         raise Invalid(
             f"{config.alias} is part of a federation, which is not supported.",
@@ -78,7 +78,7 @@ async def open_slurm(
         identity=ClusterIdentity(
             alias=config.alias, adapter="slurm", name=cluster.name, version=cluster.version
         ),
-        answers=answers_of(cluster),
+        answers=answers_of(cluster, _nodes_with_tickets(answer)),
         declarations=declarations_of(cluster, settings),
         writer=Writer(transport, bound=bound, shared=settings.shared_dir),
         reading=ReadSettings(shared=settings.shared_dir, command_bound=bound),
@@ -86,12 +86,32 @@ async def open_slurm(
     )
 
 
-async def _ask(alias: str, transport: Transport) -> Answer:
+_TICKETS = """
+section tickets
+case $1 in '$HOME'*) shared=$HOME${1#'$HOME'} ;; '~/'*) shared=$HOME/${1#??} ;; *) shared=$1 ;; esac
+bounded sh -c '
+  cd "$1" 2>/dev/null || exit 0
+  ls -f | head -n 300 | while IFS= read -r job; do
+    case $job in *[!0-9A-Z]*) continue ;; esac
+    grep -h -s "^node=." "$job"/*.start
+  done | sort -u | head -n 2
+' sh "$shared"
+section "rc $?"
+"""
+"""Which nodes have left a start ticket where this host reads it: what two of them did proves the fence (12, O4)."""
+
+
+def _nodes_with_tickets(answer: Answer) -> int:
+    section = answer.section("tickets")
+    return len(section.out.split()) if section is not None and section.rc == 0 else 0
+
+
+async def _ask(alias: str, transport: Transport, shared: str) -> Answer:
     mark = f"@@dispatch-{secrets.token_hex(8)}"
-    args = [mark, str(2**53), str(_BOUND_SECONDS)]
+    args = [mark, str(2**53), str(_BOUND_SECONDS), shared]
     try:
         completed = await transport.run(
-            compose("look"), args, timeout=Duration(seconds=_BOUND_SECONDS + 10)
+            compose("look") + _TICKETS, args, timeout=Duration(seconds=_BOUND_SECONDS + 10)
         )
     except (OutcomeUnknown, Unavailable) as error:
         raise Unavailable(f"{alias} cannot be opened: {error.what}", todo=error.todo) from error
