@@ -7,12 +7,14 @@ Every method may raise ``Unavailable`` (reads and undelivered writes: nothing ha
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 from dispatch.model.answers import Answers, ClusterIdentity, Declarations
 from dispatch.model.base import Instant, Value
 from dispatch.model.job import Job
+from dispatch.model.plan import Plan
+from dispatch.model.policy import Policy
 from dispatch.model.status import NodeReport, Observation
 
 
@@ -38,7 +40,8 @@ class StartOrder(Value):
     """One object to create, gated.
 
     ``job`` has the policy's changes applied. ``base`` is the begin time of the gate in Unix seconds (hold instance I is
-    ``base + I``). ``attempt`` is unique to this start. ``exclude`` are nodes it must not run on.
+    ``base + I``). ``attempt`` is unique to this start. ``exclude`` are nodes it must not run on. ``native`` is what a
+    ``NativePolicyCompiler`` of the same backend made of the plan.
     """
 
     id: str
@@ -49,6 +52,7 @@ class StartOrder(Value):
     attempt: str
     base: int
     exclude: tuple[str, ...] = ()
+    native: dict[str, str] = {}
 
 
 class Reading(Value):
@@ -135,6 +139,76 @@ class Holder(Protocol):
 
     async def release(self, ref: str, instance: int, meta: CallMeta) -> None:
         """Lift the hold of that instance, no other. Raises ``Conflict`` (another hold), ``Finished``, ``Expired``."""
+        ...
+
+
+@runtime_checkable
+class Requeuer(Protocol):
+    """Can run an ended object again in place, with a requeue bit that it borrows for that."""
+
+    async def requeue(self, ref: str, meta: CallMeta) -> None:
+        """Bring an ended object back to pending, ungated, its restart count raised; the requeue bit is restored either way.
+
+        Raises ``Conflict`` (it has not ended), ``Finished`` (it can never run again), ``NotFound``, ``Expired``,
+        ``Unsupported``.
+        """
+        ...
+
+    async def restore_requeue_bit(self, ref: str, meta: CallMeta) -> None:
+        """Clear a requeue bit that was left set, so that the scheduler runs nothing again on its own authority.
+
+        Raises ``Finished`` (an ended object refuses the update), ``NotFound``, ``Expired``, ``Unsupported``.
+        """
+        ...
+
+
+@runtime_checkable
+class NativePolicyCompiler(Protocol):
+    """Can turn the rules that its scheduler carries out itself into the scheduler's own settings."""
+
+    def compile_native(self, policy: Policy, plan: Plan) -> dict[str, str]:
+        """Give what ``StartOrder.native`` must say, so that the scheduler carries out the rules planned for it.
+
+        Empty where the plan leaves it none. Raises ``Unsupported`` where such a rule cannot be expressed.
+        """
+        ...
+
+
+class Watch(Protocol):
+    """A stream of observations; it ends, rather than dropping one, and whoever watches then subscribes again."""
+
+    def __aiter__(self) -> AsyncIterator[Observation]:
+        """Itself."""
+        ...
+
+    async def __anext__(self) -> Observation:
+        """Wait for the next observation; ``StopAsyncIteration`` once it is closed and read to its end."""
+        ...
+
+    async def close(self) -> None:
+        """End the stream; a second close does nothing."""
+        ...
+
+
+@runtime_checkable
+class Watcher(Protocol):
+    """Can tell of changes as they happen."""
+
+    async def watch(self) -> Watch:
+        """Subscribe: first comes the current observation of every object of a job, then each change in its order.
+
+        The buffer of changes is bounded. One that is full, a cancelled wait, and ``close`` of the stream or of the
+        backend end the stream. Raises ``Unsupported`` where this cluster cannot be watched.
+        """
+        ...
+
+
+@runtime_checkable
+class IdentityWeakener(Protocol):
+    """Can tell when a ref may no longer single out one object: ids that wrap, times that are cut to the second."""
+
+    async def weakness(self, ref: str) -> str | None:
+        """Say why the scheduler's own identity behind the ref means another object too by now; ``None`` where it does not."""
         ...
 
 
