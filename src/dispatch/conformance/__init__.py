@@ -1,0 +1,32 @@
+"""The conformance suites: what every adapter and every record store must show, for third parties' as for ours.
+
+A check is a sentence that an async function proves. ``dispatch.conformance.pytest`` runs the checks as tests,
+``dispatch dev conformance`` shows them as a table, and ``run_suite`` returns them as values.
+"""
+
+from dispatch.conformance.backend import BACKEND
+from dispatch.conformance.bench import Bench
+from dispatch.conformance.checks import Check, Suite
+from dispatch.conformance.harness import Harness, Timings
+from dispatch.conformance.running import run_check, run_suite
+from dispatch.conformance.scheduler import Made, Scheduler
+from dispatch.conformance.verdicts import Broken, CannotDo, Outcome, Result, expect, refused
+
+__all__ = [
+    "BACKEND",
+    "Bench",
+    "Broken",
+    "CannotDo",
+    "Check",
+    "Harness",
+    "Made",
+    "Outcome",
+    "Result",
+    "Scheduler",
+    "Suite",
+    "Timings",
+    "expect",
+    "refused",
+    "run_check",
+    "run_suite",
+]

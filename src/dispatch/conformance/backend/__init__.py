@@ -1,0 +1,31 @@
+"""The backend suite, a module a subject."""
+
+from dispatch.conformance.backend import (
+    causes,
+    cessation,
+    deadlines,
+    finding,
+    gate,
+    holding,
+    opening,
+    refs,
+    refusing,
+    replies,
+    stopping,
+)
+from dispatch.conformance.backend.suite import BACKEND
+
+__all__ = [
+    "BACKEND",
+    "causes",
+    "cessation",
+    "deadlines",
+    "finding",
+    "gate",
+    "holding",
+    "opening",
+    "refs",
+    "refusing",
+    "replies",
+    "stopping",
+]

@@ -1,0 +1,89 @@
+"""What a third party writes so that the suites can run on its adapter: how to open it, and what its scheduler can be made to do."""
+
+# ruff: noqa: ARG002 - what a harness leaves out takes what it would if it were there
+
+from __future__ import annotations
+
+import asyncio
+from abc import ABC, abstractmethod
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from dispatch.conformance.scheduler import Made, Scheduler
+from dispatch.conformance.verdicts import CannotDo
+from dispatch.model.answers import Capability, Tristate
+from dispatch.model.job import Job
+from dispatch.spi.adapter import AdapterConfig, Backend
+from dispatch.spi.registry import open_backend
+
+
+@dataclass(frozen=True)
+class Timings:
+    """How long the checks wait.
+
+    ``wait`` is the longest time until the scheduler has done what it was made to do, ``quiet`` how long one looks to
+    conclude that nothing happens, ``poll`` the time between two looks. The default suits a scheduler in memory.
+    """
+
+    wait: timedelta = timedelta(minutes=10)
+    quiet: timedelta = timedelta(minutes=3)
+    poll: timedelta = timedelta(seconds=30)
+
+
+class Harness(ABC):
+    """An adapter under test. ``open``, and ``adapter`` with ``settings``, are all that must be given."""
+
+    timings = Timings()
+    scheduler = Scheduler()
+    adapter: str
+    """The adapter's name in the registry."""
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The settings under which the adapter opens; strict decoding is tried on them."""
+        return {}
+
+    async def reset(self) -> None:  # noqa: B027 - most harnesses have nothing to do here
+        """Make ready for the next check; a harness with a world in memory makes a new one."""
+
+    async def close(self) -> None:  # noqa: B027 - the same
+        """Let go of everything after the last check."""
+
+    @abstractmethod
+    async def open(self, *, read_only: bool = False) -> Backend:
+        """Open one more view of the cluster."""
+
+    async def open_with(self, settings: dict[str, Any]) -> Backend:
+        """Open with these settings, as a user's configuration would."""
+        config = AdapterConfig(adapter=self.adapter, alias="conformance", settings=settings)
+        return await open_backend(config)
+
+    async def open_without(self, capability: Capability, value: Tristate) -> Backend:
+        """Open a cluster on which the probe finds that capability to be ``no`` or ``unknown``."""
+        raise CannotDo(f"the harness has no cluster whose {capability} is {value}")
+
+    def now(self) -> datetime:
+        """The time on the cluster."""
+        return datetime.now(UTC)
+
+    async def pass_time(self, duration: timedelta) -> None:
+        """Let time pass, and the scheduler start whatever it may."""
+        await asyncio.sleep(duration.total_seconds())
+
+    def late_call(self, moment: datetime) -> AbstractContextManager[None]:
+        """Let the commands of the calls made inside start at that moment."""
+        raise CannotDo("the harness cannot make a command start late")
+
+    def job(self) -> Job:
+        """A job that runs until ``scheduler.finish`` or another power ends it."""
+        return Job(command=("sleep", "600"))
+
+    def impossible_job(self) -> Job:
+        """A job that the scheduler refuses for good."""
+        raise CannotDo("the harness knows of no job that the scheduler refuses for good")
+
+    def unknown_ref(self, made: Made) -> str:
+        """A well-formed ref that no object has, made after that of a real one."""
+        raise CannotDo("the harness cannot make up a ref")

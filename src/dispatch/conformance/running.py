@@ -1,0 +1,62 @@
+"""Runs the checks of a suite, one after the other, and says what came of each. A skip is never silent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from dispatch.conformance.bench import Bench
+from dispatch.conformance.checks import Check
+from dispatch.conformance.harness import Harness
+from dispatch.conformance.verdicts import Broken, CannotDo, Outcome, Result
+from dispatch.model.errors import DispatchError
+
+
+async def run_check(harness: Harness, check: Check[Bench]) -> Result:
+    """Run one check on a fresh bench."""
+    bench = Bench(harness)
+    try:
+        await bench.begin()
+        if reason := why_not(bench, check):
+            return Result(name=check.name, verdict=Outcome.SKIPPED, reason=reason)
+        await check.prove(bench)
+    except CannotDo as cannot:
+        return Result(name=check.name, verdict=Outcome.SKIPPED, reason=str(cannot))
+    except Broken as broken:
+        return Result(name=check.name, verdict=Outcome.FAILED, reason=str(broken))
+    except DispatchError as error:
+        reason = f"refused as {error.kind}: {error}"
+        return Result(name=check.name, verdict=Outcome.FAILED, reason=reason)
+    except Exception as error:  # noqa: BLE001 - whatever an adapter raises is a finding about it
+        reason = f"raised {type(error).__name__}, which is no error of dispatch: {error}"
+        return Result(name=check.name, verdict=Outcome.FAILED, reason=reason)
+    finally:
+        await bench.end()
+    return Result(name=check.name, verdict=Outcome.PASSED)
+
+
+def why_not(bench: Bench, check: Check[Bench]) -> str:
+    """Say why a check does not apply to the backend; empty where it does."""
+    if check.needs is not None and not isinstance(bench.backend, check.needs):
+        return f"the adapter does not offer {check.needs.__name__}"
+    if check.claims is not None:
+        answer = bench.backend.answers.capability(check.claims)
+        if not answer.yes:
+            return f"{check.claims} is {answer.value} here: {answer.reason or 'no reason given'}"
+    return ""
+
+
+async def run_suite(
+    harness: Harness,
+    checks: Iterable[Check[Bench]],
+    on_result: Callable[[Result], None] | None = None,
+) -> list[Result]:
+    """Run these checks in their order; ``on_result`` hears of each as it ends."""
+    results: list[Result] = []
+    try:
+        for check in checks:
+            results.append(await run_check(harness, check))
+            if on_result:
+                on_result(results[-1])
+    finally:
+        await harness.close()
+    return results
