@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import closing
 
 from dispatch.model.status import Cause, State
-from dispatch.spi.store import Heartbeat, Query
+from dispatch.spi.store import Heartbeat, Query, Turn
 from stores.checking import OpenStore, check
 from stores.samples import NOW, SECOND, end, grow, hold, job_id, make
 
@@ -123,6 +123,41 @@ def rescheduling_moves_a_job_in_the_queue_and_adds_no_event(open_store: OpenStor
         assert store.summary(job).version == 1
         assert grow(store, job, 1, [hold(2)], due=NOW)
         assert [found.id for found in store.due(NOW, 10)] == [job]
+
+
+@check
+def many_are_rescheduled_each_where_its_record_has_not_moved_on(open_store: OpenStore) -> None:
+    with closing(open_store()) as one, closing(open_store()) as other:
+        still, moved, judged_by_nobody = (make(one, number, due=NOW) for number in (1, 2, 3))
+        assert other.versions([still, moved]) == {still: 1, moved: 1}
+        assert grow(other, moved, 1, [hold(2)], due=NOW + SECOND)
+        one.reschedule_all(
+            [
+                Turn(job=job_id(9), due=NOW, version=1),
+                Turn(job=moved, due=NOW + SECOND * 9, version=1),
+                Turn(job=still, due=NOW + SECOND * 3, version=1),
+                Turn(job=judged_by_nobody, due=NOW + SECOND * 2),
+            ]
+        )
+        found = [(due.id, due.due, due.version) for due in one.due(NOW + SECOND * 99, 10)]
+        assert found == [
+            (moved, NOW + SECOND, 2),
+            (judged_by_nobody, NOW + SECOND * 2, 1),
+            (still, NOW + SECOND * 3, 1),
+        ]
+        one.reschedule_all([Turn(job=moved, due=None, version=2)])
+        one.reschedule_all([])
+        assert moved not in [due.id for due in other.due(NOW + SECOND * 99, 10)]
+
+
+@check
+def the_versions_of_many_jobs_are_those_of_their_last_events(open_store: OpenStore) -> None:
+    with closing(open_store()) as one, closing(open_store()) as other:
+        first, second = make(one, 1), make(one, 2, finished=True)
+        assert other.versions([first, second, job_id(9), "'\""]) == {first: 1, second: 1}
+        assert grow(one, first, 1, [hold(2), hold(3)])
+        assert other.versions((first,)) == {first: 3}
+        assert other.versions([]) == {}
 
 
 # ------------------------------------------------------------------------ claiming

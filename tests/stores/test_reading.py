@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from dispatch.model.errors import NotFound, ReadOnly, StoreError
-from dispatch.spi.store import Heartbeat, Query
+from dispatch.spi.store import Heartbeat, Query, Turn
 from dispatch.stores.sqlite import SqliteStore, identity
 from dispatch.stores.sqlite.files import SIDECARS, sidecar
 from stores.samples import NOW, grow, header, hold, job_id, make, summary
@@ -87,6 +87,7 @@ def test_a_reader_writes_nothing_at_all(path: Path, store: SqliteStore) -> None:
             lambda: reader.create(header(job_id(2)), summary(job_id(2))),
             lambda: grow(reader, job, 1, [hold(2)]),
             lambda: reader.reschedule(job, None),
+            lambda: reader.reschedule_all([Turn(job=job, due=None)]),
             lambda: reader.claim([job], "me", NOW, NOW),
             lambda: reader.unclaim("me"),
             lambda: reader.beat(beat),

@@ -17,9 +17,9 @@ from msgspec.structs import replace
 from dispatch.core.ceasing import awaited, nodes_of, nodes_wanted
 from dispatch.core.deciding import next_step
 from dispatch.model.errors import Conflict, DispatchError, NotFound, StoreError, Unavailable
-from dispatch.model.status import Listing, Observation
+from dispatch.model.status import Listing, NodeReport, Observation
 from dispatch.model.steps import Append, Call, Look, Rest
-from dispatch.model.view import JobView, Phase
+from dispatch.model.view import JobView, ObjectView, Phase
 from dispatch.shell.acting import Wanted, Writer
 from dispatch.shell.ledger import Ledger
 from dispatch.spi.adapter import Backend, CessationSignal, MultiFinder, Reading
@@ -45,6 +45,15 @@ class Standing:
     until: datetime | None = None
     version: int | None = None
     """The version of the record that this was decided on."""
+
+
+@dataclass(frozen=True)
+class Unread:
+    """A job that cannot be decided on before the nodes of an execution of it were read, for a proof of cessation."""
+
+    view: JobView
+    listing: Listing
+    known: ObjectView
 
 
 class Engine:
@@ -84,9 +93,10 @@ class Engine:
         """Fold, then read, then decide on what was folded (12, R1): one listing for all jobs."""
         views: dict[str, JobView] = {}
         standings: dict[str, Standing] = {}
+        kept = self.ledger.recall(jobs)
         for job in jobs:
             try:
-                views[job] = self._checked(self.ledger.view(job))
+                views[job] = self._checked(kept.get(job) or self.ledger.view(job))
             except (StoreError, Conflict, NotFound) as error:
                 log.error("job %s is left alone: %s", job, error)  # noqa: TRY400 - said in words
                 standings[job] = Standing(job, self._now() + LEFT_ALONE, str(error))
@@ -95,14 +105,9 @@ class Engine:
         requested = self._now()
         reading = await self._read(views)
         by_job = _by_job(reading, views, requested)
-        async with asyncio.TaskGroup() as group:
-            tasks = [
-                group.create_task(self._one(view, by_job[job]), name=f"job {job}")
-                for job, view in views.items()
-            ]
         wanted: list[Wanted] = []
-        for task in tasks:
-            match task.result():
+        for outcome in await self._decide_all(views, by_job):
+            match outcome:
                 case Wanted() as one:
                     wanted.append(one)
                 case standing:
@@ -147,10 +152,51 @@ class Engine:
         seen = tuple(observation for reading in readings for observation in reading.observations)
         return Reading(sent=readings[0].sent, boot=readings[0].boot, observations=seen)
 
-    async def _one(self, view: JobView, listing: Listing) -> Standing | Wanted:
+    async def _decide_all(
+        self, views: Mapping[str, JobView], listings: Mapping[str, Listing]
+    ) -> list[Standing | Wanted]:
+        """Decide on each job. Most need nothing but the listing, and cost no task; the nodes of the others are read together."""
+        decided: list[Standing | Wanted] = []
+        asked = [(view, listings[job]) for job, view in views.items()]
+        while asked:
+            unread: list[Unread] = []
+            for view, listing in asked:
+                match self._one(view, listing):
+                    case Unread() as one:
+                        unread.append(one)
+                    case done:
+                        decided.append(done)
+            asked = []
+            for one, nodes in await self._nodes_of_all(unread):
+                if isinstance(nodes, Exception):
+                    decided.append(self._faulty(one.view.id, nodes))
+                else:
+                    asked.append((one.view, replace(one.listing, nodes=nodes)))
+        return decided
+
+    async def _nodes_of_all(
+        self, unread: Sequence[Unread]
+    ) -> list[tuple[Unread, tuple[NodeReport, ...] | Exception]]:
+        """Read the nodes of each job, or say why they cannot be read."""
+        async with asyncio.TaskGroup() as group:
+            tasks = [
+                (one, group.create_task(self._nodes(one.known), name=f"nodes of {one.view.id}"))
+                for one in unread
+            ]
+        return [(one, task.result()) for one, task in tasks]
+
+    async def _nodes(self, known: ObjectView) -> tuple[NodeReport, ...] | Exception:
+        if not isinstance(self.backend, CessationSignal):
+            return ()
+        try:
+            return await self.backend.nodes(nodes_of(known), known.ref)
+        except Exception as error:  # noqa: BLE001 - told by kind
+            return error
+
+    def _one(self, view: JobView, listing: Listing) -> Standing | Wanted | Unread:
         """Decide on one job; a fault of it never stops the others."""
         try:
-            return await self._decide(view, listing)
+            return self._decide(view, listing)
         except Exception as error:  # noqa: BLE001 - told by kind
             return self._faulty(view.id, error)
 
@@ -165,10 +211,12 @@ class Engine:
                 log.error("job %s: an unforeseen fault", job, exc_info=error)
                 return Standing(job, self._now() + LEFT_ALONE, "an unforeseen fault; see the log")
 
-    async def _decide(self, view: JobView, listing: Listing) -> Standing | Wanted:
+    def _decide(self, view: JobView, listing: Listing) -> Standing | Wanted | Unread:
         """Append what the listing says, until there is a call to make or nothing to do before a later time."""
         while True:
-            listing = await self._with_nodes(view, listing)
+            known = awaited(view)
+            if known is not None and listing.nodes is None and nodes_wanted(view) is not None:
+                return Unread(view, listing, known)
             step = next_step(view, listing, self._now())
             if self.on_step is not None:
                 self.on_step(view, step)
@@ -186,16 +234,6 @@ class Engine:
                     return Standing(view.id, due, step.why, step.at, version=view.version)
                 case Rest():
                     return Standing(view.id, None)
-
-    async def _with_nodes(self, view: JobView, listing: Listing) -> Listing:
-        """Read the nodes too, where a proof of cessation is wanted."""
-        known = awaited(view)
-        if known is None or nodes_wanted(view) is None or listing.nodes is not None:
-            return listing
-        if not isinstance(self.backend, CessationSignal):
-            return replace(listing, nodes=())
-        reports = await self.backend.nodes(nodes_of(known), known.ref)
-        return replace(listing, nodes=reports)
 
     def _look_at(self, step: Look) -> datetime:
         polled = self._now() + self.poll

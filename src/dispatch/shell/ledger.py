@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from dispatch.core.explaining import explain
 from dispatch.core.folding import fold
+from dispatch.model.errors import StoreError
 from dispatch.model.journal import Accepted, Actor, AnyEvent, Entry
 from dispatch.model.view import JobView
 from dispatch.shell.identity import token
 from dispatch.spi.clock import Clock
-from dispatch.spi.store import Store, Summary
-
-SOON = timedelta(seconds=10)
-"""A job is not slept over that is looked at within this."""
+from dispatch.spi.store import Store, Summary, Turn
 
 
 class Ledger:
@@ -34,6 +32,18 @@ class Ledger:
         entries = self.store.load(job, known.version if known else 0)
         view = fold(entries, known) if entries or known is None else known
         return self._keep(view)
+
+    def recall(self, jobs: Sequence[str]) -> dict[str, JobView]:
+        """The kept views that nothing was appended to since, by one question for all; the other jobs are left out."""
+        try:
+            versions = self.store.versions(jobs)
+        except StoreError:
+            return {}  # each job's own reading tells
+        return {
+            job: known
+            for job in jobs
+            if (known := self._kept.get(job)) is not None and known.version == versions.get(job)
+        }
 
     def history(self, job: str) -> tuple[Entry, ...]:
         """The whole record of a job."""
@@ -60,19 +70,16 @@ class Ledger:
         return self._keep(after)
 
     def reschedule(self, job: str, due: datetime | None, version: int | None) -> None:
-        """Set when the job is looked at next; soon, where its record has moved on from the version that was decided on.
+        """Set when the job is looked at next, unless its record has moved on from the version that was decided on.
 
-        The append of a request makes its job due; a later time that knows nothing of it would let it be slept over, for
-        hours where a backoff is long.
+        Every append makes its job due. A later time that knows nothing of it would let it be slept over, for hours where a
+        backoff is long.
         """
-        soon = self.clock.now() + SOON
-        late = due is not None and due > soon and version is not None
-        if late and self.store.summary(job).version != version:
-            due = soon
-        self.store.reschedule(job, due)
-        # What came in between is found by looking once more; what comes after this has set the time itself.
-        if late and due != soon and self.store.summary(job).version != version:
-            self.store.reschedule(job, soon)
+        self.reschedule_all([Turn(job=job, due=due, version=version)])
+
+    def reschedule_all(self, turns: Sequence[Turn]) -> None:
+        """Set when jobs are looked at next, each as ``reschedule`` does."""
+        self.store.reschedule_all(turns)
 
     def _entry(self, version: int, now: datetime, event: AnyEvent) -> Entry:
         return Entry(version=version, at=now, actor=self.actor, nonce=token(), event=event)

@@ -19,7 +19,7 @@ from dispatch.shell.engine import Standing
 from dispatch.shell.identity import token
 from dispatch.shell.ledger import Ledger
 from dispatch.shell.sweeping import Sweeper
-from dispatch.spi.store import Heartbeat, Summary
+from dispatch.spi.store import Heartbeat, Turn
 
 log = logging.getLogger("dispatch.supervisor")
 
@@ -32,6 +32,9 @@ FRESH = timedelta(seconds=40)
 ONCE = timedelta(seconds=60)
 """With ``once``, each job is advanced until its next wait is longer than this."""
 MOST_AT_ONCE = 2_000
+"""Jobs of one listing; the claims on them outlast it."""
+MOST_A_ROUND = 20_000
+"""Jobs of one round, the longest due first; the others are the first of the next."""
 
 
 @dataclass(frozen=True)
@@ -108,19 +111,31 @@ class Supervisor:
         self._beat()
         now, store = self._now(), self.ledger.store
         # What is due soon is read together with what is due now: one listing for all, rather than one each.
-        due = store.due(now + self.gather, MOST_AT_ONCE) if store.due(now, 1) else ()
-        mine = self._claimed([job.id for job in due]) if due else frozenset[str]()
-        by_cluster: dict[str, list[Summary]] = {}
+        due = store.due(now + self.gather, MOST_A_ROUND) if store.due(now, 1) else ()
+        by_cluster: dict[str, list[str]] = {}
         for job in due:
-            if job.id in mine:
-                by_cluster.setdefault(job.cluster, []).append(job)
+            by_cluster.setdefault(job.cluster, []).append(job.id)
         async with asyncio.TaskGroup() as group:
-            for alias, jobs in by_cluster.items():
-                group.create_task(
-                    self._advance(alias, [job.id for job in jobs]), name=f"cluster {alias}"
-                )
+            working = [
+                group.create_task(self._work_off(alias, jobs), name=f"cluster {alias}")
+                for alias, jobs in by_cluster.items()
+            ]
         await self.sweeper.sweep_if_due()
-        return Round(len(mine), self._next_due())
+        return Round(sum(task.result() for task in working), self._next_due())
+
+    async def _work_off(self, alias: str, jobs: list[str]) -> int:
+        """Look at those jobs of a cluster that nobody else has claimed, some at once; returns how many they were."""
+        looked_at = 0
+        for start in range(0, len(jobs), MOST_AT_ONCE):
+            if start and self.stopping.is_set():
+                break
+            some = jobs[start : start + MOST_AT_ONCE]
+            # Only now: a claim on all of them would run out before their turn.
+            mine = self._claimed(some)
+            if mine:
+                await self._advance(alias, [job for job in some if job in mine])
+            looked_at += len(mine)
+        return looked_at
 
     def _claimed(self, jobs: list[str]) -> frozenset[str]:
         now = self._now()
@@ -132,8 +147,13 @@ class Supervisor:
         except Exception:
             log.exception("cluster %s: an unforeseen fault; its jobs are looked at again", alias)
             found = {job: Standing(job, self._now() + CLAIM) for job in jobs}
+        self.ledger.reschedule_all(
+            [
+                Turn(job=job, due=standing.look_at, version=standing.version)
+                for job, standing in found.items()
+            ]
+        )
         for job, standing in found.items():
-            self.ledger.reschedule(job, standing.look_at, standing.version)
             self._timed.pop(job, None)
             if standing.until is not None:
                 self._timed[job] = standing.until

@@ -51,6 +51,17 @@ class Query(Value):
     limit: int = 1000
 
 
+class Turn(Value):
+    """When a job should be looked at next.
+
+    Where ``version`` is given, it was decided on that version of the record, and says nothing of a later one.
+    """
+
+    job: str
+    due: Instant | None
+    version: int | None = None
+
+
 AWAY = " is away since "
 """Stands in each line of a heartbeat that tells of a cluster's absence, and in no other."""
 
@@ -105,6 +116,10 @@ class Store(Protocol):
         """The summary of one job. Raises ``NotFound``."""
         ...
 
+    def versions(self, jobs: Sequence[str]) -> dict[str, int]:
+        """The version of each of the jobs, by one question; those that are not there or cannot be read are left out."""
+        ...
+
     def resolve(self, text: str) -> tuple[Summary, ...]:
         """Find jobs by id, unique id prefix (6 characters or more), key or name; newest first, empty when none."""
         ...
@@ -119,6 +134,14 @@ class Store(Protocol):
 
     def reschedule(self, job: str, due: Instant | None) -> None:
         """Set when the job should be looked at next. A hint, not an event."""
+        ...
+
+    def reschedule_all(self, turns: Sequence[Turn]) -> None:
+        """Set when each of many jobs should be looked at next, by compare-and-set.
+
+        One whose record is not at the version of its turn keeps the time that whoever moved it has set; one that is not
+        there is passed over.
+        """
         ...
 
     def claim(

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from dispatch.model.base import Instant
 from dispatch.model.journal import AnyEvent, Entry, Intended, Settled
-from dispatch.spi.store import Heartbeat, Query, Store, Summary
+from dispatch.spi.store import Heartbeat, Query, Store, Summary, Turn
 from dispatch.testing.points import Points
 
 T = TypeVar("T")
@@ -56,6 +56,10 @@ class FaultyStore:
         """Set when the job should be looked at next, between two points."""
         self._write("reschedule", lambda: self.inner.reschedule(job, due))
 
+    def reschedule_all(self, turns: Sequence[Turn]) -> None:
+        """Set when each of many jobs should be looked at next, between two points."""
+        self._write("reschedule", lambda: self.inner.reschedule_all(turns))
+
     def claim(
         self, jobs: Sequence[str], owner: str, until: Instant, now: Instant
     ) -> frozenset[str]:
@@ -85,6 +89,11 @@ class FaultyStore:
         """The summary of one job."""
         self.points.alive()
         return self.inner.summary(job)
+
+    def versions(self, jobs: Sequence[str]) -> dict[str, int]:
+        """The versions of many jobs."""
+        self.points.alive()
+        return self.inner.versions(jobs)
 
     def resolve(self, text: str) -> tuple[Summary, ...]:
         """Find jobs by id, key or name."""

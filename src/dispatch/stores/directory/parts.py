@@ -10,6 +10,7 @@ from dispatch.stores.directory.keys import Keys
 from dispatch.stores.directory.nonces import Nonces
 from dispatch.stores.directory.queue import Queue
 from dispatch.stores.directory.records import Records
+from dispatch.stores.directory.scheduling import Scheduling
 from dispatch.stores.directory.work import Work
 
 if TYPE_CHECKING:
@@ -27,4 +28,5 @@ class Parts:
         self.nonces = Nonces(files)
         self.finished = Finished(files, self.records, self.queue)
         self.accepting = Accepting(files, self.records, self.queue, self.keys)
+        self.scheduling = Scheduling(self.records, self.queue)
         self.work = Work(files)

@@ -52,6 +52,14 @@ class Questions:
         except CorruptRecord as error:
             return documents.unreadable(job, 1, error.what)
 
+    def versions(self, jobs: Iterable[str]) -> dict[str, int]:
+        """The versions of the jobs that are there and can be read."""
+        found: dict[str, int] = {}
+        for job in jobs:
+            with suppress(NotFound, CorruptRecord):
+                found[job] = self._records.head(job).last
+        return found
+
     # ------------------------------------------------------------------ due
 
     def due(self, now: Instant, limit: int) -> tuple[Summary, ...]:

@@ -84,6 +84,14 @@ class Queue:
             self._known.pop(marker.job, None)
         return True
 
+    def exchange(self, found: Marker, marker: Marker) -> None:
+        """Rename one marker, where it still has the name under which it was found. Not synced."""
+        with suppress(FileNotFoundError):
+            self._files.disk.rename(self._directory / str(found), self._directory / str(marker))
+            self._drop_others(marker)
+            return
+        self._known.pop(marker.job, None)
+
     def _drop_others(self, marker: Marker) -> None:
         for other in self._known.get(marker.job, ())[1:]:
             if other != marker:

@@ -6,12 +6,12 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dispatch.model.errors import Conflict, Invalid, NotFound, ReadOnly, StoreError
+from dispatch.model.errors import Conflict, CorruptRecord, Invalid, NotFound, ReadOnly, StoreError
 from dispatch.stores.directory import documents, layout, making, upkeep
 from dispatch.stores.directory.disk import Disk
 from dispatch.stores.directory.faults import explaining, vanished
 from dispatch.stores.directory.files import Files
-from dispatch.stores.directory.layout import Marker, due_micros
+from dispatch.stores.directory.layout import Marker
 from dispatch.stores.directory.parts import Parts
 from dispatch.stores.directory.questions import Questions
 from dispatch.stores.sqlite import journal
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from dispatch.model.base import Instant
     from dispatch.model.journal import Entry
-    from dispatch.spi.store import Heartbeat, Query, Summary
+    from dispatch.spi.store import Heartbeat, Query, Summary, Turn
     from dispatch.stores.directory.records import Head
 
 
@@ -49,6 +49,7 @@ class DirectoryStore:
         self._finished = parts.finished
         self._accepting = parts.accepting
         self._work = parts.work
+        self._scheduling = parts.scheduling
         self._questions = Questions(parts, read_only=read_only)
 
     @classmethod
@@ -216,6 +217,11 @@ class DirectoryStore:
         with self._reading(f"read job {job}"):
             return self._questions.summary_at(self._records.head(job))
 
+    def versions(self, jobs: Sequence[str]) -> dict[str, int]:
+        """The version of each of the jobs; those that are not there or cannot be read are left out."""
+        with self._reading("read the versions of jobs"):
+            return self._questions.versions(jobs)
+
     def resolve(self, text: str) -> tuple[Summary, ...]:
         """Find jobs by id, key, id prefix (6 characters or more) or name; newest first, empty when none.
 
@@ -240,13 +246,14 @@ class DirectoryStore:
     def reschedule(self, job: str, due: Instant | None) -> None:
         """Set when the job should be looked at next. A hint, not an event. Raises ``NotFound``."""
         with self._writing(f"reschedule job {job}"):
-            found = self._queue.find(job)
-            if found is not None:
-                self._queue.move(found._replace(due=due_micros(due)))
-                return
-            summary = self._records.head(job).summary
-            if not summary.finished:  # somebody has removed its marker
-                self._queue.put(Marker.of(summary)._replace(due=due_micros(due)))
+            self._scheduling.put_off(job, due)
+
+    def reschedule_all(self, turns: Sequence[Turn]) -> None:
+        """Set when each of many jobs should be looked at next, where its record is still at the version of its turn."""
+        with self._writing("reschedule jobs"):
+            for turn in turns:
+                with suppress(NotFound, CorruptRecord):
+                    self._scheduling.put_off_at(turn)
 
     def claim(
         self, jobs: Sequence[str], owner: str, until: Instant, now: Instant

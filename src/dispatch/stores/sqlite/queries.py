@@ -31,6 +31,10 @@ BY_NAME_OR_PREFIX = (
     f" ORDER BY accepted_at DESC, id DESC LIMIT {MOST_MATCHES}"
 )
 
+VERSIONS = "SELECT id, version FROM jobs WHERE id IN (SELECT value FROM json_each(?))"
+
+RESCHEDULE = "UPDATE jobs SET due = ? WHERE id = ? AND version = coalesce(?, version)"
+
 CLAIM = """
     INSERT INTO claims (job, owner, until) SELECT id, :owner, :until FROM jobs WHERE id = :job
     ON CONFLICT (job) DO UPDATE SET owner = excluded.owner, until = excluded.until

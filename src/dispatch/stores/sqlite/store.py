@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
     from dispatch.model.base import Instant
     from dispatch.model.journal import Entry
-    from dispatch.spi.store import Heartbeat, Query, Summary
+    from dispatch.spi.store import Heartbeat, Query, Summary, Turn
 
 PATIENCE = 10.0
 """Seconds to wait for other writers. They hold the lock for milliseconds; longer means that one hangs."""
@@ -187,6 +188,11 @@ class SqliteStore:
             raise journal.not_found(job)
         return summary_of(row)
 
+    def versions(self, jobs: Sequence[str]) -> dict[str, int]:
+        """The version of each of the jobs; those that are not there are left out."""
+        with self._db.read("read the versions of jobs") as raw:
+            return dict(raw.execute(queries.VERSIONS, (json.dumps(jobs),)).fetchall())
+
     def resolve(self, text: str) -> tuple[Summary, ...]:
         """Find jobs by id, key, id prefix (6 characters or more) or name; newest first, empty when none.
 
@@ -223,6 +229,19 @@ class SqliteStore:
             at = None if due is None else micros(due)
             if raw.execute("UPDATE jobs SET due = ? WHERE id = ?", (at, job)).rowcount == 0:
                 raise journal.not_found(job)
+
+    def reschedule_all(self, turns: Sequence[Turn]) -> None:
+        """Set when each of many jobs should be looked at next, where its record is still at the version of its turn."""
+        if not turns:
+            return
+        with self._db.write("reschedule jobs", durable=False) as raw:
+            raw.executemany(
+                queries.RESCHEDULE,
+                [
+                    (None if turn.due is None else micros(turn.due), turn.job, turn.version)
+                    for turn in turns
+                ],
+            )
 
     def claim(
         self, jobs: Sequence[str], owner: str, until: Instant, now: Instant
