@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from dispatch.testing.loop.errors import SimulationError
 from dispatch.testing.loop.mixing import child, mix
+from dispatch.testing.loop.peeking import let_go
 from dispatch.testing.loop.tasks import SimulatedTask
 
 if TYPE_CHECKING:
@@ -86,6 +87,7 @@ class Births:
         else:
             task = self._factory(loop, coro, **options)
             if not _is_ordered(task):
+                let_go(task)
                 coro.close()
                 raise SimulationError(
                     f"The task factory made a {type(task).__qualname__}, which asyncio orders by its address.",

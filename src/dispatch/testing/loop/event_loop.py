@@ -19,7 +19,7 @@ from dispatch.testing.loop.births import Births
 from dispatch.testing.loop.clock import SimulatedClock
 from dispatch.testing.loop.errors import RealWorld, SimulationError
 from dispatch.testing.loop.generators import Generators
-from dispatch.testing.loop.guard import keep_watch
+from dispatch.testing.loop.guard import watch
 from dispatch.testing.loop.peeking import is_unheard, mark_heard
 from dispatch.testing.loop.progress import PATIENCE, Progress
 from dispatch.testing.loop.ready import Fifo, Ready, Shuffled
@@ -80,7 +80,7 @@ class SimulatedLoop(Reporting):
             raise RuntimeError("This event loop is already running")
         if asyncio._get_running_loop() is not None:  # noqa: SLF001
             raise RuntimeError("Cannot run the event loop while another loop is running")
-        with self._as_running(), self._generators.hooked(), garbage.held():
+        with watch(), self._as_running(), self._generators.hooked(), garbage.held():
             while True:
                 self._run_ready()
                 if self._failure is not None:
@@ -307,7 +307,6 @@ class SimulatedLoop(Reporting):
 
     @contextmanager
     def _as_running(self) -> Generator[None]:
-        keep_watch()
         depth = sys.get_coroutine_origin_tracking_depth()
         if self._debug:
             sys.set_coroutine_origin_tracking_depth(10)

@@ -9,11 +9,15 @@ from __future__ import annotations
 import asyncio
 import functools
 import sys
+import threading
+import time
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from typing import Any
 
 from dispatch.testing.loop.refusing import Refusing
 
 _REAL = {
-    "time.sleep": "time.sleep",
     "socket.bind": "socket.bind",
     "socket.connect": "socket.connect",
     "socket.getaddrinfo": "socket.getaddrinfo",
@@ -24,19 +28,47 @@ _REAL = {
     "os.fork": "os.fork",
     "os.forkpty": "os.forkpty",
     "os.posix_spawn": "os.posix_spawn",
-    "_thread.start_new_thread": "threading.Thread.start",
-    "_thread.start_joinable_thread": "threading.Thread.start",
 }
 
 
+@contextmanager
+def watch() -> Generator[None]:
+    """Refuse what is real in any thread that runs a simulated loop.
+
+    A sleep and the start of a thread raise no event before Python 3.13, so these two are replaced while a loop runs.
+    """
+    _listen()
+    sleep, start = time.sleep, threading.Thread.start
+    time.sleep = _refusing("time.sleep", sleep)
+    setattr(threading.Thread, "start", _refusing("threading.Thread.start", start))  # noqa: B010
+    try:
+        yield
+    finally:
+        time.sleep = sleep
+        setattr(threading.Thread, "start", start)  # noqa: B010  both type checkers mind a method
+
+
 @functools.cache
-def keep_watch() -> None:
-    """Begin to watch; once a process, for no audit hook is ever removed. It minds only threads that run a simulated loop."""
-    sys.addaudithook(_see)
+def _listen() -> None:
+    """Hear of the rest; once a process, for no audit hook is ever removed."""
+    sys.addaudithook(_hear)
 
 
-def _see(event: str, _: object) -> None:
+def _hear(event: str, _: object) -> None:
     if event in _REAL:
-        loop = asyncio._get_running_loop()  # noqa: SLF001  get_running_loop raises where none runs
-        if isinstance(loop, Refusing):
-            loop.refuse(_REAL[event])
+        _refuse(_REAL[event])
+
+
+def _refusing(call: str, real: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(real)
+    def refuse(*args: Any, **options: Any) -> Any:
+        _refuse(call)
+        return real(*args, **options)
+
+    return refuse
+
+
+def _refuse(call: str) -> None:
+    loop = asyncio._get_running_loop()  # noqa: SLF001  get_running_loop raises where none runs
+    if isinstance(loop, Refusing):
+        loop.refuse(call)

@@ -1,8 +1,9 @@
 """Numbers that look random and are the same everywhere.
 
 Each task draws from a sequence of its own, named by where it was born: its parent, and how many siblings were before it.
-So a task more in one corner of a program changes nothing of the choices elsewhere, and a seed keeps its meaning while a
-program is being mended. One generator for all would move every later choice.
+So a task more in one corner of a program changes none of the numbers that the others draw, and a seed keeps much of its
+meaning while a program is being mended. One generator for all would move every later choice, and with it also whatever
+asyncio does one callback more for in another version of Python.
 """
 
 from __future__ import annotations

@@ -11,7 +11,10 @@ from dispatch.testing.loop.mixing import child, mix
 from dispatch.testing.loop.peeking import task_of
 from dispatch.testing.loop.tasks import SimulatedTask
 
-_PATIENCES = (2, 8, 32, 256)
+# Delays, in steps of others: the usual one is the seed's, and one in so many is long.
+_USUAL = (2, 4, 8, 32)
+_LONG = 256
+_ONE_IN = 8
 
 
 class Ready(Protocol):
@@ -41,13 +44,14 @@ class Shuffled:
 
     Each task that becomes ready is given a delay, of so many steps of others, and the earliest goes next. All plain
     callbacks share one line, since ``call_soon`` promises their order; so do the steps of one task. A delay is bounded, so
-    that nobody starves: a task which spins until another has done something would else be a runaway. How slow they can be
-    is part of the seed: some orders appear only if one task stands still while others take many steps.
+    that nobody starves: a task which spins until another has done something would else be a runaway. Now and then one is
+    long: some mistakes show only if one task stands still while others take many steps, and no even choice among all that
+    is ready ever does that.
     """
 
     def __init__(self, seed: int) -> None:
         self._identity = mix(seed)
-        self._patience = _PATIENCES[seed % len(_PATIENCES)]
+        self._usual = _USUAL[seed % len(_USUAL)]
         self._draws = 0
         self._steps = 0
         self._count = 0
@@ -100,4 +104,5 @@ class Shuffled:
             owner.draws += 1
             drawn = child(owner.identity, -owner.draws)  # positive ones name its children
         self._arrivals += 1
-        heapq.heappush(self._next, (self._steps + drawn % self._patience, self._arrivals, owner))
+        longest = self._usual if (drawn >> 32) % _ONE_IN else _LONG
+        heapq.heappush(self._next, (self._steps + drawn % longest, self._arrivals, owner))
