@@ -126,6 +126,17 @@ def test_an_object_whose_job_the_records_do_not_know_is_shown_once_and_left_alon
     assert beat.clusters == ()
 
 
+def test_what_another_store_made_is_none_of_our_strays(world: World) -> None:
+    view = world.view(ended_job(world))
+    order = StartOrder(
+        id=ulid(1, bytes(10)), job=view.job, spec_hash="00", store=ulid(2, bytes(10)), submission=1, attempt="a",
+        base=GATE,
+    )  # fmt: skip
+    run(world.backend.start(order, CallMeta(deadline=world.clock.now() + timedelta(minutes=1))))
+    run(supervisor(world).round())
+    assert world.process.clusters.named("c").strays == ""
+
+
 def test_a_cluster_that_cannot_be_listed_stops_nothing(
     world: World, caplog: pytest.LogCaptureFixture
 ) -> None:
