@@ -221,6 +221,12 @@ def mutate(arguments: list[str]) -> int:
     return code or call(BIN / "mutmut", "results")
 
 
+def rules(arguments: list[str]) -> int:
+    """Break each rule of the protocol in a copy of the tree (or those named): its tests must go red."""
+    prepare()
+    return call(BIN / "python", "-m", "rules.breaking", *arguments, env={"PYTHONPATH": "tests"})
+
+
 def bench(arguments: list[str]) -> int:
     """Run the measurements in benchmarks/ (or those named), each a script which prints its figures."""
     prepare()
@@ -294,6 +300,7 @@ RECIPES: dict[str, Callable[[list[str]], int]] = {
     "cover": cover,
     "slurm": slurm,
     "mutate": mutate,
+    "rules": rules,
     "bench": bench,
     "docs": docs,
     "lock": lock,

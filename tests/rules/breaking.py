@@ -17,6 +17,12 @@ FAILED = 1
 """Pytest's code where tests ran and failed; any other says that they did not run."""
 
 
+def say(text: str) -> None:
+    """Print a line at once."""
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
 def run(copy: Path, tests: tuple[str, ...]) -> tuple[int, str]:
     """Run tests in the copy, on the copy's own sources."""
     paths = {"PYTHONPATH": str(copy / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
@@ -40,7 +46,8 @@ def notices(copy: Path, sabotage: Sabotage) -> bool:
         codes = [run(copy, (test,))[0] for test in sabotage.tests]
     finally:
         path.write_text(whole)
-    print(f"{sabotage.rule:3} {'red' if set(codes) == {FAILED} else f'NOT RED {codes}':8} {sabotage.file}: {sabotage.old.strip()[:70]}", flush=True)  # fmt: skip
+    verdict = "red" if set(codes) == {FAILED} else f"NOT RED {codes}"
+    say(f"{sabotage.rule:3} {verdict:8} {sabotage.file}: {sabotage.old.strip()[:70]}")
     return set(codes) == {FAILED}
 
 
@@ -57,11 +64,11 @@ def main(chosen: list[str]) -> int:
         tests = tuple(dict.fromkeys(test for one in sabotages for test in one.tests))
         code, said = run(copy, tests)
         if code:
-            print(f"Unbroken, the tests are not green:\n{said}")
+            say(f"Unbroken, the tests are not green:\n{said}")
             return 1
         red = sum([notices(copy, one) for one in sabotages])
     rules = {one.rule for one in sabotages}
-    print(f"{len(rules)} rules, {len(sabotages)} sabotages, {red} red")
+    say(f"{len(rules)} rules, {len(sabotages)} sabotages, {red} red")
     return int(red != len(sabotages))
 
 
