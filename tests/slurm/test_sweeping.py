@@ -12,15 +12,18 @@ from dispatch.core.recovery import effective_job
 from dispatch.model.epoch import ulid
 from dispatch.shell.supervisor import Supervisor
 from dispatch.spi.adapter import CallMeta, StartOrder
-from lab import Lab
+from lab.host import SUITES
+from slurm.conftest import NewLab
 from slurm.site import Site
 
 pytestmark = pytest.mark.slurm
 
 
+@pytest.mark.parametrize("suite", SUITES)
 def test_a_late_start_of_an_ended_job_is_swept_and_a_stray_is_only_shown(
-    lab: Lab, tmp_path: Path
+    new_lab: NewLab, tmp_path: Path, suite: str
 ) -> None:
+    lab = new_lab(suite=suite)
     site = Site(lab, tmp_path)
     job = site.submit("true")
     site.end(job)
