@@ -44,9 +44,9 @@ class Watched(MemoryBackend):
 def watch(world: World, meanwhile: Callable[[], object] = lambda: None) -> list[tuple[str, ...]]:
     """Watch the listings of the world's process."""
     world.behave(Watched)
+    listings: list[tuple[str, ...]] = []
     backend: Any = world.process.backend
-    backend.listings, backend.meanwhile = [], meanwhile
-    listings: list[tuple[str, ...]] = backend.listings
+    backend.listings, backend.meanwhile = listings, meanwhile
     return listings
 
 

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from dispatch.core.ceasing import awaited, nodes_of, nodes_wanted
 from dispatch.core.deciding import next_step
+from dispatch.model.answers import Declarations
 from dispatch.model.errors import Conflict, DispatchError, NotFound, StoreError, Unavailable
 from dispatch.model.status import Listing, NodeReport, Observation
 from dispatch.model.steps import Append, Call, Look, Rest
@@ -104,7 +105,7 @@ class Engine:
             return standings
         requested = self._now()
         reading = await self._read(views)
-        by_job = _by_job(reading, views, requested)
+        by_job = _by_job(reading, views, requested, self.backend.declarations)
         wanted: list[Wanted] = []
         for outcome in await self._decide_all(views, by_job):
             match outcome:
@@ -157,6 +158,7 @@ class Engine:
     ) -> list[Standing | Wanted]:
         """Decide on each job. Most need nothing but the listing, and cost no task; the nodes of the others are read together."""
         decided: list[Standing | Wanted] = []
+        asked: list[tuple[JobView, Listing]]
         asked = [(view, listings[job]) for job, view in views.items()]
         while asked:
             unread: list[Unread] = []
@@ -256,7 +258,9 @@ POLLED_ROWS = frozenset({"await landing", "await evidence", "await cessation", "
 """Waits that may end before their time, so that they are polled too."""
 
 
-def _by_job(reading: Reading, views: dict[str, JobView], requested: datetime) -> dict[str, Listing]:
+def _by_job(
+    reading: Reading, views: dict[str, JobView], requested: datetime, declared: Declarations
+) -> dict[str, Listing]:
     found: dict[str, list[Observation]] = {job: [] for job in views}
     for seen in reading.observations:
         if seen.key.job in found:
@@ -268,6 +272,7 @@ def _by_job(reading: Reading, views: dict[str, JobView], requested: datetime) ->
             sent=reading.sent,
             boot=reading.boot,
             observations=tuple(found[job]),
+            declarations=declared,
         )
         for job, view in views.items()
     }
