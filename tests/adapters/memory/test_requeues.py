@@ -33,7 +33,8 @@ def test_a_requeue_bit_left_set_lets_slurm_requeue_what_it_preempts(bench: Bench
     ]  # fmt: skip
 
 
-def test_a_requeue_moves_the_submit_time_and_waits_121_seconds(bench: Bench) -> None:
+def test_as_measured_a_requeue_moves_the_submit_time_and_waits_121_seconds() -> None:
+    bench = Bench(submitTimeMoves=True)
     ref = bench.running()
     bench.pass_time(50)
     bench.env.requeue_externally(ref)

@@ -8,7 +8,7 @@ import pytest
 
 from adapters.memory.bench import Bench, do
 from dispatch.adapters.memory import Settings, decode_settings, factory
-from dispatch.adapters.memory.settings import answers_of, declarations_of
+from dispatch.adapters.memory.answers import answers_of, declarations_of
 from dispatch.model.answers import Action, AnswerSource, Capability, Feature, Tristate
 from dispatch.model.errors import Invalid
 from dispatch.model.quantity import Duration
@@ -55,6 +55,7 @@ def test_every_key_is_camel_case_and_known() -> None:
         "callWindow": "2s", "slurmdTimeout": "3s", "killWait": "20s", "killDelay": "4s",
         "cleaningTime": "5s", "evidenceWindow": "6m", "saveWindow": "7s", "clockSkew": "8s",
         "watchBuffer": 9, "nodes": 10, "capacity": 11, "revival": True, "relaunch": "none",
+        "reviveEnded": False, "submitTimeMoves": True, "requeueDelay": "1s",
         "fence": False, "capabilities": {}, "rules": {}, "native": {}, "cessation": {"ceased": False},
     }  # fmt: skip
     assert set(every) == {
@@ -156,7 +157,10 @@ def test_every_fault_is_told_at_once() -> None:
 
 def test_the_default_answers_are_those_of_a_plain_slurm() -> None:
     answers = answers_of(Settings())
-    yes = {Capability.GATE, Capability.HOLD, Capability.CESSATION, Capability.FENCE}
+    yes = {
+        Capability.GATE, Capability.HOLD, Capability.CESSATION, Capability.FENCE, Capability.REQUEUE,
+        Capability.WATCH,
+    }  # fmt: skip
     assert {name for name in Capability if answers.capability(name).yes} == yes
     assert {name for name in Action if answers.rule(name).yes} == {
         Action.RESUBMIT,

@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from dispatch.adapters.memory.answers import declarations_of
 from dispatch.adapters.memory.calls import refuse_late, started
 from dispatch.adapters.memory.env import Env
 from dispatch.adapters.memory.listing import living_in
-from dispatch.adapters.memory.settings import Settings, declarations_of, decode_settings
+from dispatch.adapters.memory.many import ManyWrites
+from dispatch.adapters.memory.settings import Settings, decode_settings
 from dispatch.adapters.memory.world import World
 from dispatch.adapters.memory.writing import write
 from dispatch.model.answers import Answers, Capability, ClusterIdentity, Declarations
@@ -18,9 +20,12 @@ from dispatch.model.errors import ReadOnly, Unavailable, Unsupported
 from dispatch.spi.adapter import AdapterConfig, Reading
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from dispatch.adapters.memory.shape import Steps
+    from dispatch.adapters.memory.watching import Stream
+    from dispatch.model.plan import Plan
+    from dispatch.model.policy import Policy
     from dispatch.model.status import NodeReport, Observation
     from dispatch.spi.adapter import CallMeta, HoldMeta, Living, StartOrder
     from dispatch.spi.clock import Clock
@@ -40,8 +45,8 @@ class SystemClock:
         await asyncio.sleep((moment - self.now()).total_seconds())
 
 
-class MemoryBackend:
-    """A view of a memory world: ``Backend``, ``Holder``, ``MultiFinder`` and ``CessationSignal``.
+class MemoryBackend(ManyWrites):
+    """A view of a memory world: ``Backend`` and every optional protocol but ``OutputReader``.
 
     ``env`` drives the scheduler's side and tells the ground truth. Nothing here starts a task, a timer or a thread.
     """
@@ -50,6 +55,7 @@ class MemoryBackend:
         self._world = world
         self._read_only = read_only
         self._closed = False
+        self._streams: list[Stream] = []
         self._identity = ClusterIdentity(
             alias=alias,
             adapter="memory",
@@ -108,20 +114,57 @@ class MemoryBackend:
 
     async def hold(self, ref: str, meta: HoldMeta) -> None:
         """Keep a pending object from starting. Raises ``Conflict``, ``Finished``, ``Expired``."""
-        self._require(Capability.HOLD, f"hold {ref}")
-        self._write("hold", ref, meta, lambda: self._world.shape.hold(self._world.shown(ref), meta))
+        self._write(
+            "hold",
+            ref,
+            meta,
+            lambda: self._world.shape.hold(self._world.shown(ref), meta),
+            needs=Capability.HOLD,
+        )
 
     async def release(self, ref: str, instance: int, meta: CallMeta) -> None:
         """Lift the hold of that instance. Raises ``Conflict``, ``Finished``, ``Expired``."""
-        self._require(Capability.HOLD, f"release {ref}")
         self._write(
             "release",
             ref,
             meta,
             lambda: self._world.shape.release(self._world.shown(ref), instance),
+            needs=Capability.HOLD,
         )
 
-    def _write(self, verb: str, ref: str, meta: CallMeta, steps: Callable[[], Steps[T]]) -> T:
+    async def requeue(self, ref: str, meta: CallMeta) -> None:
+        """Bring an ended object back to pending. Raises ``Conflict``, ``Finished``, ``Unsupported``, ``Expired``."""
+        self._write(
+            "requeue",
+            ref,
+            meta,
+            lambda: self._world.shape.revive(self._world.shown(ref)),
+            needs=Capability.REQUEUE,
+        )
+
+    async def restore_requeue_bit(self, ref: str, meta: CallMeta) -> None:
+        """Clear a requeue bit that was left set. Raises ``Finished``, ``Unsupported``, ``Expired``."""
+        self._write(
+            "restoring of the requeue bit",
+            ref,
+            meta,
+            lambda: self._world.shape.restore_bit(self._world.shown(ref)),
+            needs=Capability.REQUEUE,
+        )
+
+    def compile_native(self, policy: Policy, plan: Plan) -> dict[str, str]:
+        """Turn the rules that the plan leaves to the scheduler into ``StartOrder.native``. Raises ``Unsupported``."""
+        return self._world.shape.compile_native(policy, plan)
+
+    def _write(
+        self,
+        verb: str,
+        ref: str,
+        meta: CallMeta,
+        steps: Callable[[], Steps[T]],
+        *,
+        needs: Capability | None = None,
+    ) -> T:
         if self._read_only:
             raise ReadOnly(
                 f"{verb} of {ref} was not sent: the backend was opened for reading only."
@@ -130,19 +173,21 @@ class MemoryBackend:
             raise ReadOnly(
                 f"{verb} of {ref} was not sent: the gate is not proven here, so nothing is written."
             )
+        if needs is not None:
+            self._require(needs, f"{verb} {ref}")
         now = self._enter()
         refuse_late(started(now), meta, verb, ref)
         return write(self._world, f"{verb} of {ref}", steps)
 
     # ------------------------------------------------------------------ reads
 
-    async def find(self, job: str, known: Sequence[str] = ()) -> Reading:  # noqa: ARG002 - nobody renames here
+    async def find(self, job: str, known: Sequence[str] = ()) -> Reading:
         """Read every object of the job that the queue, or accounting, shows."""
-        return self._read([job])
+        return self._read([job], known)
 
-    async def find_many(self, jobs: Sequence[str], known: Sequence[str] = ()) -> Reading:  # noqa: ARG002
+    async def find_many(self, jobs: Sequence[str], known: Sequence[str] = ()) -> Reading:
         """Read every object of these jobs; the same as one ``find`` each."""
-        return self._read(dict.fromkeys(jobs))
+        return self._read(dict.fromkeys(jobs), known)
 
     async def list_living(self) -> tuple[Living, ...]:
         """List what has not ended, whoever's store made it."""
@@ -161,13 +206,29 @@ class MemoryBackend:
         self._world.named(ref)
         return self._world.node_reports(names)
 
-    def _read(self, jobs: Iterable[str]) -> Reading:
-        sent = started(self._enter_read())
-        world = self._world
-        found = (item for job in jobs for item in world.by_job.get(job, ()) if world.visible(item))
-        return Reading(
-            sent=sent, boot=world.boot, observations=tuple(map(world.shape.observe, found))
-        )
+    async def watch(self) -> Stream:
+        """Subscribe: every object's current observation first, then each change. Raises ``Unsupported``."""
+        self._require(Capability.WATCH, "watch")
+        self._enter_read()
+        self._streams = [stream for stream in self._streams if not stream.closed]
+        self._streams.append(self._world.watch())
+        return self._streams[-1]
+
+    async def weakness(self, ref: str) -> str | None:
+        """Say why the scheduler's own identity behind the ref means another object too by now."""
+        self._enter_read()
+        return self._world.shape.weakness(self._world.named(ref))
+
+    def _read(self, jobs: Iterable[str], known: Sequence[str]) -> Reading:
+        sent, world, refs = started(self._enter_read()), self._world, frozenset(known)
+        found = [
+            item
+            for job in jobs
+            for item in world.by_job.get(job, ())
+            if world.visible(item)
+            and (item.record.name is None or (refs and world.shape.ref(item) in refs))
+        ]
+        return Reading(sent=sent, boot=world.boot, observations=world.observe_all(found))
 
     def _enter_read(self) -> datetime:
         now = self._enter()
@@ -191,17 +252,35 @@ class MemoryBackend:
             )
 
     async def close(self) -> None:
-        """Let go of this view; the world goes on for the others."""
+        """Let go of this view, and end its streams; the world goes on for the others."""
         self._closed = True
+        for stream in self._streams:
+            stream.end()
 
     def __repr__(self) -> str:
         mode = "closed" if self._closed else "read-only" if self._read_only else "open"
         return f"MemoryBackend({self._identity.alias}, {mode}, {self._world!r})"
 
 
+def open_memory(
+    settings: Settings | Mapping[str, Any] | str | None = None,
+    *,
+    clock: Clock | None = None,
+    alias: str = "memory",
+    read_only: bool = False,
+) -> MemoryBackend:
+    """Make a new world and give its first view, whose ``env`` drives the scheduler's side.
+
+    ``settings`` are the document's plain data or its JSON text; ``clock`` is this machine's unless another is given, such
+    as ``dispatch.testing.clock.ManualClock``. Raises ``Invalid`` with every fault of the settings.
+    """
+    if not isinstance(settings, Settings):
+        settings = decode_settings({} if settings is None else settings)
+    return MemoryBackend.create(
+        settings, clock=clock or SystemClock(), alias=alias, read_only=read_only
+    )
+
+
 async def factory(config: AdapterConfig) -> MemoryBackend:
     """Open a new world under this machine's clock. Raises ``Invalid`` with every fault of the settings."""
-    settings = decode_settings(config.settings)
-    return MemoryBackend.create(
-        settings, clock=SystemClock(), alias=config.alias, read_only=config.read_only
-    )
+    return open_memory(config.settings, alias=config.alias, read_only=config.read_only)

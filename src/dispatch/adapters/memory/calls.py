@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from dispatch.spi.adapter import CallMeta
 
+_CRASHING: ContextVar[bool] = ContextVar("dispatch_memory_crash_between_steps", default=False)
 _STARTED: ContextVar[datetime | None] = ContextVar("dispatch_memory_call_start", default=None)
 
 
@@ -33,6 +34,28 @@ def call_start(moment: datetime) -> Generator[None, None, None]:
 def started(now: datetime) -> datetime:
     """When the call that is being made began: ``now``, unless ``call_start`` says otherwise."""
     return _STARTED.get() or now
+
+
+class Crashed(BaseException):
+    """The process died between two steps of a write. No ``Exception``, so that nothing which handles errors takes it for one."""
+
+
+@contextmanager
+def crash_between_steps() -> Generator[None, None, None]:
+    """Let the process die after the first step of each write made inside: it raises ``Crashed``.
+
+    A requeue has then set the requeue bit, and nothing else.
+    """
+    token = _CRASHING.set(True)
+    try:
+        yield
+    finally:
+        _CRASHING.reset(token)
+
+
+def crashes_between_steps() -> bool:
+    """Whether the process dies between the steps of its writes."""
+    return _CRASHING.get()
 
 
 def refuse_late(start: datetime, meta: CallMeta, verb: str, ref: str) -> None:

@@ -19,6 +19,16 @@ if TYPE_CHECKING:
 
 def crash(world: World, lost: timedelta | None, *, partly: bool) -> None:
     """Kill the controller. What it acknowledged within ``lost`` before is forgotten; ``partly``: only the starts are."""
+    world.end_streams()
+    if world.shape.durable:
+        if lost:
+            raise Invalid(
+                f"A crash cannot forget {lost}: a Kubernetes API server forgets nothing.",
+                todo="Crash it without.",
+            )
+        world.up = world.hung = False
+        world.backlog.clear()
+        return
     lost = world.settings.save_window if lost is None else lost
     if lost > world.settings.save_window:
         raise Invalid(
@@ -69,6 +79,8 @@ def boot(world: World, relaunch: Relaunch) -> None:
     """Start the controller again, under a new boot; nodes register ``killDelay`` later and kill what it does not know."""
     world.boot_number += 1
     world.up, world.hung = True, False
+    if world.shape.durable:
+        relaunch = Relaunch.NONE
     if relaunch is Relaunch.OTHER_NODES:
         world.after(world.settings.kill_delay / 2, lambda: _relaunch_elsewhere(world))
     world.after(world.settings.kill_delay, lambda: _registered(world, relaunch))

@@ -134,6 +134,10 @@ class Env(Disturbing, Telling):
         """Set its requeue bit, leave it set, and requeue it; whether it came back to pending. A pending one refuses."""
         return self._world.shape.requeue(self._served(target))
 
+    def rename(self, target: str, name: str) -> None:
+        """Give it another name by hand; reads find it by its ref alone."""
+        self._world.shape.rename(self._served(target), name)
+
     def purge_now(self, target: str) -> None:
         """Let the queue forget an ended object at once."""
         item = self._served(target)

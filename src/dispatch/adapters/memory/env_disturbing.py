@@ -46,6 +46,8 @@ class Disturbing(EnvBase):
         node.fenced = True
         self._clear(name)
         self.lose_node(name)
+        for item in list(self._world.queue.values()):
+            self._world.shape.fenced(item, name)
 
     def _clear(self, name: str) -> None:
         for execution in list(self._world.machines.live.values()):
@@ -91,6 +93,7 @@ class Disturbing(EnvBase):
     def make_unavailable(self, for_: timedelta | None = None) -> None:
         """Let nobody reach the cluster, for so long or until ``make_available``; it is well all the same."""
         now = self._world.settle()
+        self._world.end_streams()
         self._world.faults.away = for_ is None
         self._world.faults.away_until = None if for_ is None else now + for_
 

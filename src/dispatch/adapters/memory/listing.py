@@ -17,5 +17,5 @@ def living_in(world: World) -> tuple[Living, ...]:
         Living(ref=world.shape.ref(item), job=item.key.job, store=item.key.store)
         for items in world.by_job.values()
         for item in items
-        if world.visible(item) and item.record.stage is not Stage.ENDED
+        if world.visible(item) and item.record.name is None and item.record.stage is not Stage.ENDED
     )

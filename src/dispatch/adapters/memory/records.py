@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from dispatch.model.epoch import Epoch
     from dispatch.model.status import By, Cause
-    from dispatch.spi.adapter import StartOrder
+    from dispatch.spi.adapter import HoldMeta, StartOrder
 
 
 class Stage(StrEnum):
@@ -54,6 +54,27 @@ class Record:
     refused: bool = False
     """The node refused the launch, so no batch step was ever there."""
     purged: bool = False
+    name: str | None = None
+    """What somebody has renamed it to by hand; None for the name that it was given."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainJobRecord(Record):
+    """What the API server keeps of a TrainJob and its Workload. ``flag`` is who else deactivated the Workload."""
+
+    gated: bool = True
+    hold: HoldMeta | None = None
+    """Our hold: the Workload is inactive, and its annotations say who, until when and why."""
+    last_instance: int = 0
+    """The highest instance of a hold that it ever had (12, B5)."""
+    stopping: bool = False
+    """Suspended for a stop that has not deleted it yet."""
+    deleting: bool = False
+    """Deleted, and still shown for as long as pods of it are left."""
+    lost_at: datetime | None = None
+    """When the node of one of its pods was given up."""
+    max_restarts: int = 0
+    """How often the JobSet restarts a program that failed, by itself."""
 
 
 @dataclass(slots=True, kw_only=True, eq=False)

@@ -1,24 +1,15 @@
-"""The settings of the memory adapter, strictly decoded, and the answers and declarations that follow from them."""
+"""The settings of the memory adapter, strictly decoded."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from enum import StrEnum
 from typing import Annotated, Any
 
 from msgspec import Meta
 
-from dispatch.model.answers import (
-    Action,
-    Answer,
-    Answers,
-    AnswerSource,
-    Capability,
-    Declarations,
-    Feature,
-    Tristate,
-)  # fmt: skip
+from dispatch.adapters.memory.answers import rules_of
+from dispatch.model.answers import Action, Answer, Capability
 from dispatch.model.base import Value
 from dispatch.model.documents import decode_document
 from dispatch.model.errors import Fault, Invalid
@@ -29,6 +20,7 @@ class ShapeName(StrEnum):
     """Which scheduler the world behaves like."""
 
     SLURM = "slurm"
+    KUBEFLOW = "kubeflow"
 
 
 class Relaunch(StrEnum):
@@ -72,7 +64,7 @@ class Settings(Value):
     cleaning_time: Duration = Duration()
     """How long the nodes take to clean up after an end; what was killed lives until then."""
     evidence_window: Duration | None = None
-    """What is declared; by default ``min_job_age``, since the queue is the evidence."""
+    """How long Kubeflow's pods tell why they ended, and what is declared; by default ``min_job_age``."""
     save_window: Duration = Duration(seconds=30)
     """The time within which a crash can make the controller forget what it acknowledged."""
     clock_skew: Duration = Duration(seconds=2)
@@ -83,6 +75,12 @@ class Settings(Value):
     """How many objects may run at once; by default as many as the nodes hold."""
     revival: bool = False
     """Objects are created with the requeue bit set, so Slurm itself runs them again after preemption and node loss."""
+    revive_ended: bool = True
+    """Our requeue revives an ended object whatever its requeue bit; ``False``, as measured: only where it ended with the bit set."""
+    submit_time_moves: bool = False
+    """A requeue sets the submit time anew, as measured; by default an object keeps the one it has."""
+    requeue_delay: Duration = Duration(seconds=121)
+    """How long what the scheduler itself or another person requeued waits before it may start."""
     relaunch: Relaunch = Relaunch.SAME_NODES
     fence: bool = True
     """The job script takes the start ticket; ``False`` shows what that prevents."""
@@ -92,7 +90,7 @@ class Settings(Value):
     cessation: FixedCessation | None = None
 
     def __post_init__(self) -> None:
-        rules = {**_rules(_capabilities(self)), **self.rules}
+        rules = rules_of(self)
         faults = [
             Fault(
                 path=f"native.{action}",
@@ -132,78 +130,3 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise ValueError(f"the key {twice[0]!r} twice")
     return dict(pairs)
-
-
-def _declared(yes: bool, reason: str = "") -> Answer:  # noqa: FBT001  the answer itself, first as in a sentence
-    return Answer(
-        value=Tristate.YES if yes else Tristate.NO, source=AnswerSource.DECLARED, reason=reason
-    )
-
-
-def _capabilities(settings: Settings) -> dict[Capability, Answer]:
-    defaults = {
-        Capability.GATE: _declared(True),
-        Capability.HOLD: _declared(True),
-        Capability.REQUEUE: _declared(
-            False, "an end is final: objects are created with the requeue bit off"
-        ),
-        Capability.ACCOUNTING_HISTORY: _declared(
-            False, "this world keeps no accounting unless its settings say so"
-        ),
-        Capability.READMISSION_GATE: _declared(
-            False, "the memory adapter does not gate the restart of an object"
-        ),
-        Capability.WATCH: _declared(False, "the memory adapter is polled"),
-        Capability.OUTPUT: _declared(False, "nothing really runs, so there is no output"),
-        Capability.CESSATION: _declared(True),
-        Capability.FENCE: _declared(
-            settings.fence, "" if settings.fence else "the settings switch the start ticket off"
-        ),
-    }
-    return {**defaults, **settings.capabilities}
-
-
-def _rules(capabilities: Mapping[Capability, Answer]) -> dict[Action, Answer]:
-    hold = capabilities[Capability.HOLD]
-    return {
-        Action.RESTART: _declared(
-            False, "the memory adapter runs no object a second time on request"
-        ),
-        Action.RESUBMIT: _declared(True),
-        Action.HOLD: hold
-        if hold.yes
-        else Answer(value=hold.value, source=hold.source, reason="holds are not proven"),
-        Action.FAIL: _declared(True),
-    }
-
-
-def answers_of(settings: Settings) -> Answers:
-    """Work out what the backend answers: the defaults of the shape, and what the settings put in their place."""
-    capabilities = _capabilities(settings)
-    unread = {Feature.AFTER, Feature.MATRIX, Feature.NOTIFY, Feature.PENDING_NOTICE}
-    return Answers(
-        capabilities=capabilities,
-        rules={**_rules(capabilities), **settings.rules},
-        native={
-            **{action: _declared(False, "the supervisor carries it out") for action in Action},
-            **settings.native,
-        },
-        features={
-            feature: _declared(False, f"the memory adapter does not honour {feature.value}")
-            if feature in unread
-            else _declared(True)
-            for feature in Feature
-        },
-    )
-
-
-def declarations_of(settings: Settings) -> Declarations:
-    """Work out the bounds that the backend declares."""
-    return Declarations(
-        call_bound=settings.call_bound,
-        call_window=settings.call_window,
-        save_window=settings.save_window,
-        evidence_window=settings.evidence_window or settings.min_job_age,
-        clock_skew=settings.clock_skew,
-        kill_wait=settings.kill_wait,
-    )

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 if TYPE_CHECKING:
     from dispatch.adapters.memory.records import Execution, WorldObject
+    from dispatch.model.plan import Plan
+    from dispatch.model.policy import Policy
     from dispatch.model.status import By, Observation
     from dispatch.spi.adapter import HoldMeta, StartOrder
 
@@ -17,6 +19,11 @@ Steps = Generator[None, None, T]
 
 class Shape(Protocol):
     """The rules of one scheduler: how it writes, what happens to an object, and how that reads."""
+
+    durable: bool
+    """What the controller acknowledged outlives its crash, and it starts nothing that it has forgotten."""
+    small_ids: bool
+    """Objects are known by ids that wrap and are used again."""
 
     def submit(self, order: StartOrder) -> Steps[str]:
         """Create a gated object; give its ref."""
@@ -36,6 +43,30 @@ class Shape(Protocol):
 
     def release(self, item: WorldObject, instance: int) -> Steps[None]:
         """Lift the hold of that instance."""
+        ...
+
+    def revive(self, item: WorldObject) -> Steps[None]:
+        """Bring an ended object back to pending, with a requeue bit that is borrowed for that."""
+        ...
+
+    def restore_bit(self, item: WorldObject) -> Steps[None]:
+        """Clear its requeue bit."""
+        ...
+
+    def compile_native(self, policy: Policy, plan: Plan) -> dict[str, str]:
+        """Turn the rules that the scheduler carries out into what an order says of it."""
+        ...
+
+    def name(self, item: WorldObject) -> str:
+        """Give the name that it was created with."""
+        ...
+
+    def rename(self, item: WorldObject, name: str) -> None:
+        """Give it another name, as a person does."""
+        ...
+
+    def weakness(self, item: WorldObject) -> str | None:
+        """Say why its identity is no longer its own; ``None`` where it is."""
         ...
 
     def ref(self, item: WorldObject) -> str:
@@ -80,6 +111,18 @@ class Shape(Protocol):
 
     def missing(self, item: WorldObject) -> None:
         """Find that what should run on registered nodes does not."""
+        ...
+
+    def registered(self, item: WorldObject, nodes: set[str]) -> None:
+        """Hear from these nodes what they run of it."""
+        ...
+
+    def silenced(self, item: WorldObject, node: str) -> None:
+        """Give up waiting for a node that cleans up after it."""
+        ...
+
+    def fenced(self, item: WorldObject, node: str) -> None:
+        """Hear that a node is surely off."""
         ...
 
     def relaunch_refused(self, item: WorldObject) -> None:

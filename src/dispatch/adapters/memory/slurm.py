@@ -5,127 +5,42 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from dispatch.adapters.memory.records import Record, Stage
-from dispatch.adapters.memory.slurm_reading import (
-    HOLDS,
-    LAUNCH_EXIT,
-    hold_instance,
-    is_token,
-    observation,
-    raw_end,
-)
-from dispatch.model.epoch import Epoch
-from dispatch.model.errors import Conflict, Finished, Invalid
+from dispatch.adapters.memory.cleaning import blame, plan_cleaning
+from dispatch.adapters.memory.records import Stage
+from dispatch.adapters.memory.slurm_reading import LAUNCH_EXIT, hold_instance, observation, raw_end
+from dispatch.adapters.memory.slurm_writing import SlurmWrites, whole
+from dispatch.model.epoch import Epoch, object_name
+from dispatch.model.errors import Conflict, Finished
 from dispatch.model.status import By, Cause
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from dispatch.adapters.memory.records import Execution, WorldObject
-    from dispatch.adapters.memory.shape import Steps
-    from dispatch.adapters.memory.world import World
     from dispatch.model.status import Observation
-    from dispatch.spi.adapter import HoldMeta, StartOrder
 
-REQUEUE_DELAY = 121
-"""Seconds until a requeued job may start again."""
 FENCED_EXIT = "119:0"
 """What the job script exits with when its ticket is taken."""
 
 
-class SlurmShape:
+class SlurmShape(SlurmWrites):
     """Slurm 26.05 without a preset requeue bit, unless the settings revive."""
 
-    def __init__(self, world: World) -> None:
-        self.world = world
-
-    # ------------------------------------------------------------- our writes
-
-    def submit(self, order: StartOrder) -> Steps[str]:
-        """``sbatch --hold --begin=<base>``, read back."""
-        if order.base <= self._second():
-            raise Invalid(
-                f"The gate of {order.id} would open by itself: its begin time {order.base} is not in the future.",
-                todo="Take a base of HoldBase seconds after now.",
-            )
-        record = Record(
-            submitted=_whole(self.world.now),
-            begin=order.base,
-            flag=By.OWNER,
-            requeue=self.world.settings.revival,
-            reason="JobHeldUser",
-        )
-        ref = self.ref(self.world.create(order, record))
-        yield
-        return ref
-
-    def open(self, item: WorldObject) -> Steps[None]:
-        """``scontrol release``, then ``StartTime=now`` where the gate's begin time still stands (12, O5)."""
-        self._refuse_ended(item, "opened")
-        if item.record.flag is By.ADMINISTRATOR:
-            raise Conflict(
-                f"An administrator holds {self.ref(item)}.",
-                todo="Ask for its release; it was not opened.",
-            )
-        if item.record.flag is By.OWNER and self._is_token(item):
-            self.world.change(item, flag=None)
-            yield
-        if item.record.begin == item.order.base:
-            self.world.change(item, begin=None)
-        yield
-
-    def stop(self, item: WorldObject) -> Steps[None]:
-        """``Requeue=0`` and then ``scancel``; nothing where it has ended."""
-        if item.record.stage is Stage.ENDED:
-            return
-        self.world.change(item, requeue=False)
-        yield
-        self.cancel(item, "owner")
-        yield
-
-    def hold(self, item: WorldObject, meta: HoldMeta) -> Steps[None]:
-        """``StartTime=<base + instance>`` on a pending job."""
-        if not 0 < meta.instance < HOLDS:
-            raise Invalid(
-                f"A hold has no instance {meta.instance}.", todo=f"Take one from 1 to {HOLDS - 1}."
-            )
-        self._refuse_ended(item, "held")
-        if item.record.stage is not Stage.PENDING:
-            raise Conflict(
-                f"{self.ref(item)} is no longer pending.",
-                todo="A hold takes effect before a start only.",
-            )
-        current = hold_instance(item)
-        if current is not None and current >= meta.instance:
-            raise Conflict(
-                f"{self.ref(item)} has hold {current}, so hold {meta.instance} is stale.",
-                todo="Read again.",
-            )
-        self.world.change(item, begin=item.order.base + meta.instance)
-        yield
-
-    def release(self, item: WorldObject, instance: int) -> Steps[None]:
-        """Lift ``StartTime`` where it is that of the instance; what was never opened gets its gate back."""
-        self._refuse_ended(item, "released")
-        current = hold_instance(item)
-        if current != instance:
-            found = f"hold {current}" if current else "no hold of ours"
-            raise Conflict(
-                f"{self.ref(item)} has {found}, not hold {instance}.", todo="Read again."
-            )
-        self.world.change(item, begin=None if item.record.flag is None else item.order.base)
-        yield
-
-    def _refuse_ended(self, item: WorldObject, done: str) -> None:
-        if item.record.stage is Stage.ENDED:
-            raise Finished(f"{self.ref(item)} has ended, so it was not {done}.")
-
-    def _is_token(self, item: WorldObject) -> bool:
-        """Whether the begin time is the gate's or that of a hold of ours."""
-        begin = item.record.begin
-        return begin is not None and is_token(item.order.base, begin)
+    durable = False
+    small_ids = True
 
     # ---------------------------------------------------------------- reading
+
+    def name(self, item: WorldObject) -> str:
+        """The constant name of every object of the job."""
+        return object_name(item.order.id)
+
+    def weakness(self, item: WorldObject) -> str | None:
+        """Ids wrap, and submit times are cut to the second; neither alone singles out a job for good."""
+        for other in self.world.objects:
+            if other is not item and other.id == item.id:
+                same = other.record.submitted == item.record.submitted
+                seconds = ", submitted within the same second" if same else ""
+                return f"Slurm gave its id {item.id} to {self.ref(other)} too{seconds}."
+        return None
 
     def ref(self, item: WorldObject) -> str:
         """Id, job, submission, base and attempt: an id alone is used again once it is free."""
@@ -161,7 +76,7 @@ class SlurmShape:
         """Start the job script, which takes its ticket first (12, O4)."""
         world, record = self.world, item.record
         epoch = Epoch(item.order.submission, record.restarts)
-        started = _whole(world.now)
+        started = whole(world.now)
         if world.settings.fence and world.machines.is_fenced(item.order.id, epoch):
             world.change(item, started=started, nodes=nodes, fenced=True)
             self._end(item, "FAILED", "NonZeroExitCode", FENCED_EXIT)
@@ -182,13 +97,13 @@ class SlurmShape:
 
     def launch_failed(self, item: WorldObject, nodes: tuple[str, ...]) -> None:
         """``RaisedSignal:53``: slurmd could not start the job script, so there is no ticket either."""
-        self.world.change(item, started=_whole(self.world.now), nodes=nodes)
+        self.world.change(item, started=whole(self.world.now), nodes=nodes)
         self._end(item, "FAILED", raw_end(LAUNCH_EXIT)[1], LAUNCH_EXIT)
 
     def relaunch_refused(self, item: WorldObject) -> None:
         """``Killing non-startable batch job: Job credential revoked``: the node ran nothing."""
         nodes = item.executions[-1].nodes
-        self.world.change(item, started=_whole(self.world.now), nodes=nodes, refused=True)
+        self.world.change(item, started=whole(self.world.now), nodes=nodes, refused=True)
         self._end(item, "FAILED", "NonZeroExitCode", "1:0")
 
     # ----------------------------------------------------------------- ending
@@ -200,12 +115,12 @@ class SlurmShape:
 
     def timed_out(self, item: WorldObject) -> None:
         """``TIMEOUT``, with SIGTERM."""
-        self._kill(item, Cause.TIMEOUT)
+        blame(self.world, item, Cause.TIMEOUT)
         self._end(item, "TIMEOUT", "TimeLimit", "0:15", killed=True)
 
     def preempted(self, item: WorldObject) -> None:
         """``PREEMPTED``, or pending again where the requeue bit is set."""
-        self._kill(item, Cause.PREEMPTED)
+        blame(self.world, item, Cause.PREEMPTED)
         if item.record.requeue:
             self._requeue(item)
         else:
@@ -213,7 +128,7 @@ class SlurmShape:
 
     def node_down(self, item: WorldObject, node: str) -> None:
         """``NODE_FAIL``, or pending again where the requeue bit is set; the processes know nothing of it."""
-        self._kill(item, Cause.NODE_LOST)
+        blame(self.world, item, Cause.NODE_LOST)
         failed = (*item.record.failed_nodes, node)
         self.world.change(item, failed_nodes=failed)
         if item.record.requeue:
@@ -233,15 +148,9 @@ class SlurmShape:
         if item.record.stage is Stage.ENDED:
             return
         running = item.record.stage is Stage.RUNNING
-        self._kill(item, Cause.CANCELLED)
+        blame(self.world, item, Cause.CANCELLED)
         self.world.change(item, cancelled_by=who)
         self._end(item, "CANCELLED", "None", "0:15" if running else "0:0", killed=running)
-
-    def _kill(self, item: WorldObject, cause: Cause) -> None:
-        """Write into the truth why the execution ends; its processes die with the cleaning."""
-        if item.record.stage is Stage.RUNNING and item.record.execution is not None:
-            execution = self.world.machines.executions[item.record.execution - 1]
-            execution.cause = execution.cause or cause
 
     def _end(
         self, item: WorldObject, state: str, reason: str, exit_code: str, *, killed: bool = False
@@ -254,16 +163,17 @@ class SlurmShape:
             state=state,
             reason=reason,
             exit_code=exit_code,
-            ended=_whole(world.now),
+            ended=whole(world.now),
             cleaning=self._to_clean(item) if cleans else item.record.cleaning,
         )
-        self._plan_cleaning(item)
+        plan_cleaning(self.world, item)
         world.plan_purge(item)
 
     def _requeue(self, item: WorldObject) -> None:
-        """Pending again with its restart count raised, ungated; a later begin time and a hold flag stay."""
-        record, now = item.record, self._second()
-        later = record.begin is not None and record.begin > now + REQUEUE_DELAY
+        """Pending again with its restart count raised; a later begin time (a gate, a hold) and a hold flag stay."""
+        settings, record = self.world.settings, item.record
+        start = self._second() + settings.requeue_delay // timedelta(seconds=1)
+        later = record.begin is not None and record.begin > start
         self.world.change(
             item,
             stage=Stage.PENDING,
@@ -271,8 +181,8 @@ class SlurmShape:
             reason="BeginTime",
             exit_code="0:0",
             restarts=record.restarts + 1,
-            submitted=_whole(self.world.now),
-            begin=record.begin if later else now + REQUEUE_DELAY,
+            submitted=whole(self.world.now) if settings.submit_time_moves else record.submitted,
+            begin=record.begin if later else start,
             cleaning=self._to_clean(item) if record.stage is Stage.RUNNING else record.cleaning,
             nodes=(),
             started=None,
@@ -281,31 +191,20 @@ class SlurmShape:
             fenced=False,
             refused=False,
         )
-        self._plan_cleaning(item)
+        plan_cleaning(self.world, item)
 
     def _to_clean(self, item: WorldObject) -> tuple[str, ...]:
         return tuple(n for n in item.record.nodes if not self.world.machines.nodes[n].down)
 
-    def _plan_cleaning(self, item: WorldObject) -> None:
-        if not item.record.cleaning:
-            return
-        if self.world.settings.cleaning_time:
-            self.world.after(self.world.settings.cleaning_time, lambda: self._clean(item))
-        else:
-            self._clean(item)
+    def registered(self, item: WorldObject, nodes: set[str]) -> None:
+        """Nothing more follows than what the nodes themselves do."""
 
-    def _clean(self, item: WorldObject) -> None:
-        """Let the nodes that answer kill what they run of it, and say so; the others stay in ``cleaning``."""
-        nodes = self.world.machines.nodes
-        if not self.world.serving or not item.queued:
-            return
-        done = {
-            n for n in item.record.cleaning if nodes[n].silent is None and not nodes[n].kill_fails
-        }
-        for execution in item.live:
-            if not self.world.believed(execution):
-                self.world.machines.kill(execution, done & execution.alive, None, self.world.now)
-        self.world.change(item, cleaning=tuple(n for n in item.record.cleaning if n not in done))
+    def silenced(self, item: WorldObject, node: str) -> None:
+        """Slurm does not wait for a node that is down."""
+        self.world.change(item, cleaning=tuple(n for n in item.record.cleaning if n != node))
+
+    def fenced(self, item: WorldObject, node: str) -> None:
+        """The controller learns of it by the silence."""
 
     # ------------------------------------------------------------ other people
 
@@ -339,15 +238,13 @@ class SlurmShape:
         if record.stage is Stage.PENDING:
             self.world.change(item, requeue=True)
             return False
-        self._kill(item, Cause.REQUEUED)
+        blame(self.world, item, Cause.REQUEUED)
         if record.stage is Stage.RUNNING:
             self.world.change(item, requeue=True)
         self._requeue(item)
         return True
 
-    def _second(self) -> int:
-        return int(self.world.now.timestamp())
-
-
-def _whole(moment: datetime) -> datetime:
-    return moment - timedelta(microseconds=moment.microsecond)
+    def rename(self, item: WorldObject, name: str) -> None:
+        """``scontrol update JobName=`` by hand: a listing by our name shows the job no more."""
+        self._refuse_ended(item, "renamed")
+        self.world.change(item, name=name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dispatch.adapters.memory.records import TrainJobRecord
 from dispatch.model.base import Instant, Value
 from dispatch.model.epoch import Epoch
 from dispatch.model.status import By, Cause, Observation
@@ -59,10 +60,12 @@ class Ticket(Value):
 class ObjectTruth(Value):
     """An object as it really is, and as the scheduler shows it (``observation``; none where it shows nothing).
 
-    ``held_until`` and ``hold_reason`` stay empty in the Slurm shape, which keeps only the instance of a hold.
+    ``held_for``, ``held_until`` and ``hold_reason`` (who placed our hold, until when, why) stay empty in the Slurm shape,
+    which keeps only the instance of a hold. ``held_by`` is who else holds it, by the scheduler's own flag.
     """
 
     ref: str
+    name: str
     job: str
     submission: int
     observation: Observation | None
@@ -73,6 +76,7 @@ class ObjectTruth(Value):
     begin: int | None
     held_by: By | None = None
     hold_instance: int | None = None
+    held_for: str = ""
     held_until: Instant | None = None
     hold_reason: str = ""
     cancelled_by: str | None = None
@@ -105,9 +109,11 @@ def execution_truth(world: World, execution: Execution) -> ExecutionTruth:
 def object_truth(world: World, item: WorldObject) -> ObjectTruth:
     """Tell the truth of an object."""
     record = item.record
+    hold = record.hold if isinstance(record, TrainJobRecord) else None
     mine = {execution.serial for execution in item.executions}
     return ObjectTruth(
         ref=world.shape.ref(item),
+        name=record.name or world.shape.name(item),
         job=item.order.id,
         submission=item.order.submission,
         observation=world.shape.observe(item) if world.visible(item) else None,
@@ -117,6 +123,9 @@ def object_truth(world: World, item: WorldObject) -> ObjectTruth:
         begin=record.begin,
         held_by=record.flag,
         hold_instance=world.shape.instance(item),
+        held_for=hold.by if hold else "",
+        held_until=hold.until if hold else None,
+        hold_reason=hold.why if hold else "",
         cancelled_by=record.cancelled_by,
         executions=tuple(execution_truth(world, execution) for execution in item.executions),
         overlaps=sum(

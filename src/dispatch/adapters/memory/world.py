@@ -11,11 +11,14 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from dispatch.adapters.memory.agenda import Agenda
+from dispatch.adapters.memory.answers import answers_of
 from dispatch.adapters.memory.faults import Faults
+from dispatch.adapters.memory.kubeflow import KubeflowShape
 from dispatch.adapters.memory.machines import Machines
 from dispatch.adapters.memory.records import Stage, WorldObject
-from dispatch.adapters.memory.settings import ShapeName, answers_of
+from dispatch.adapters.memory.settings import ShapeName
 from dispatch.adapters.memory.slurm import SlurmShape
+from dispatch.adapters.memory.watching import Stream
 from dispatch.model.answers import Capability
 from dispatch.model.errors import Busy, Invalid, NotFound, Unavailable
 from dispatch.model.status import Cause, NodeReport
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
     from dispatch.adapters.memory.records import Execution, Record
     from dispatch.adapters.memory.settings import Settings
     from dispatch.adapters.memory.shape import Shape
+    from dispatch.model.status import Observation
     from dispatch.spi.adapter import StartOrder
     from dispatch.spi.clock import Clock
 
@@ -53,6 +57,8 @@ class World:
         self._in_use: Counter[str] = Counter()
         self.backlog: list[Callable[[], None]] = []
         self.last_ids: list[tuple[datetime, int]] = [(self.now, 0)]
+        self.streams: list[Stream] = []
+        self._free: list[str] | None = None
         self.shape: Shape = _SHAPES[settings.shape](self)
 
     # ------------------------------------------------------------------ time
@@ -84,11 +90,14 @@ class World:
 
     def create(self, order: StartOrder, record: Record) -> WorldObject:
         """Write down a new object under the next id."""
-        item = WorldObject(serial=len(self.objects) + 1, id=self._next_id(), order=order)
+        serial = len(self.objects) + 1
+        number = self._next_id() if self.shape.small_ids else serial
+        item = WorldObject(serial=serial, id=number, order=order)
         item.versions.append((self.now, record))
         self.objects.append(item)
         self.by_job.setdefault(order.id, []).append(item)
         self.queue[item.id] = item
+        self.tell(item)
         return item
 
     def _next_id(self) -> int:
@@ -111,6 +120,28 @@ class World:
         item.versions.append((self.now, replace(item.record, **changes)))
         self._count(item, 1)
         _trim(item.versions, self.now - self.settings.save_window)
+        self.tell(item)
+
+    def tell(self, item: WorldObject) -> None:
+        """Tell whoever watches how the object reads now."""
+        if self.streams and self.visible(item):
+            seen = self.shape.observe(item)
+            for stream in self.streams:
+                stream.send(seen)
+            self.streams = [stream for stream in self.streams if not stream.closed]
+
+    def watch(self) -> Stream:
+        """Subscribe to every change from now on, after how every object reads now."""
+        shown = [self.shape.observe(item) for item in self.objects if self.visible(item)]
+        stream = Stream(shown, self.settings.watch_buffer)
+        self.streams.append(stream)
+        return stream
+
+    def end_streams(self) -> None:
+        """Cut off whoever watches."""
+        for stream in self.streams:
+            stream.end()
+        self.streams = []
 
     def _count(self, item: WorldObject, by: int) -> None:
         """Keep count of what runs and of the nodes in use, so that no read needs to go through the whole queue."""
@@ -199,13 +230,21 @@ class World:
 
     def free_nodes(self, item: WorldObject) -> list[str]:
         """List the nodes on which the controller could place the object now."""
-        return [
-            node.name
-            for node in self.machines.nodes.values()
-            if node.state == "UP"
-            and not self._in_use[node.name]
-            and node.name not in item.order.exclude
-        ]
+        free = self._free if self._free is not None else self._list_free()
+        exclude = item.order.exclude
+        return [name for name in free if name not in exclude] if exclude else free
+
+    def _list_free(self) -> list[str]:
+        nodes = self.machines.nodes.values()
+        return [n.name for n in nodes if n.state == "UP" and not self._in_use[n.name]]
+
+    def observe_all(self, items: Iterable[WorldObject]) -> tuple[Observation, ...]:
+        """Read many objects at one moment: the free nodes are looked for once, not once for each."""
+        self._free = self._list_free()
+        try:
+            return tuple(map(self.shape.observe, items))
+        finally:
+            self._free = None
 
     def is_full(self) -> bool:
         """Whether as many objects run as may."""
@@ -232,7 +271,7 @@ class World:
         node.missed = node.down = True
         for item in list(self.queue.values()):
             if name in item.record.cleaning:
-                self.change(item, cleaning=tuple(n for n in item.record.cleaning if n != name))
+                self.shape.silenced(item, name)
             if item.record.stage is Stage.RUNNING and name in item.record.nodes:
                 self.shape.node_down(item, name)
 
@@ -247,6 +286,7 @@ class World:
             if able.intersection(item.record.cleaning):
                 self.change(item, cleaning=tuple(n for n in item.record.cleaning if n not in able))
             self._settle_account(item, answering)
+            self.shape.registered(item, answering)
 
     def _settle_account(self, item: WorldObject, answering: set[str]) -> None:
         """Compare what the controller believes to run with what the nodes that answer say."""
@@ -298,7 +338,10 @@ class World:
         return f"World({self.settings.shape}, {self.boot} {health}, {len(self.queue)} queued, {len(self.machines.live)} live)"
 
 
-_SHAPES: dict[ShapeName, Callable[[World], Shape]] = {ShapeName.SLURM: SlurmShape}
+_SHAPES: dict[ShapeName, Callable[[World], Shape]] = {
+    ShapeName.SLURM: SlurmShape,
+    ShapeName.KUBEFLOW: KubeflowShape,
+}
 
 
 def _trim(versions: list[tuple[datetime, Any]], before: datetime) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar, cast
 
+from dispatch.adapters.memory.calls import Crashed, crashes_between_steps
 from dispatch.adapters.memory.faults import Cut, Delay, DropReply, Duplicate, Refuse
 from dispatch.model.errors import DispatchError, OutcomeUnknown
 
@@ -25,6 +26,9 @@ def write(world: World, what: str, steps: Callable[[], Steps[T]]) -> T:
     if world.hung:
         world.backlog.append(lambda: land(world, steps))
         raise _unheard(what)
+    if crashes_between_steps():
+        _begin(steps(), 1)
+        raise Crashed(f"the process died after the first step of the {what}")
     match fault:
         case None:
             return perform(steps())
