@@ -137,11 +137,10 @@ def test_garbage_in_cycles_is_collected_at_steps_of_the_program() -> None:
                 seen.append(steps)
 
         seen: list[int] = []
-        junk: list[list[list[int]]] = []
+        junk: list[list[int]] = []
         Dropped()
         for _ in range(30_000):
-            junk.append([[n] for n in range(allocations)])
-            junk.clear()
+            junk.extend([n] for n in range(allocations))
             await asyncio.sleep(0)
             steps += 1
         return seen[0]

@@ -19,7 +19,6 @@ import pytest
 
 from dispatch.testing.loop import (
     Deadlock,
-    LeakedErrors,
     RealWorld,
     Runaway,
     SimulatedLoop,
@@ -228,6 +227,15 @@ def test_a_deadlock_names_what_is_waited_for(main: Callable[[], Any], what: str)
     assert f"in {main.__name__} (`" in waiting
 
 
+def test_time_does_not_move_to_a_timer_that_was_cancelled() -> None:
+    async def main() -> None:
+        asyncio.get_running_loop().call_later(5, int).cancel()
+        await forever()
+
+    with pytest.raises(Deadlock, match="Deadlock at 2026-01-01T00:00:00"):
+        simulate(main())
+
+
 def test_a_task_that_swallows_its_cancellation_is_named_and_hides_no_result() -> None:
     async def stubborn() -> None:
         while True:
@@ -281,58 +289,6 @@ def test_a_horizon_ends_what_goes_on_for_ever() -> None:
 
     with pytest.raises(Runaway, match=r"2026-01-01T01:00:00\+00:00.*beyond the horizon"):
         simulate(main(), horizon=timedelta(hours=1))
-
-
-# What nobody looked at
-
-
-def test_an_error_of_a_task_at_which_nobody_looked_is_raised_in_the_end() -> None:
-    async def fail() -> None:
-        raise LookupError("lost")
-
-    async def main() -> str:
-        task = asyncio.create_task(fail(), name="failing")
-        await asyncio.sleep(1)
-        return task.get_name()
-
-    with pytest.raises(LeakedErrors, match=r"'failing': .*never retrieved: LookupError") as caught:
-        simulate(main())
-    assert isinstance(caught.value.__cause__, LookupError)
-
-
-def test_an_error_of_a_callback_is_raised_in_the_end() -> None:
-    async def main() -> None:
-        loop().call_soon(int, "x")
-        await asyncio.sleep(1)
-
-    with pytest.raises(LeakedErrors, match="Exception in callback"):
-        simulate(main())
-
-
-def test_an_error_while_a_task_is_cancelled_in_the_end_is_raised() -> None:
-    async def child() -> None:
-        try:
-            await asyncio.sleep(100)
-        finally:
-            raise LookupError("at last")
-
-    async def main() -> None:
-        loop()._kept = asyncio.create_task(child())
-        await asyncio.sleep(1)
-
-    with pytest.raises(LeakedErrors, match="at last"):
-        simulate(main())
-
-
-def test_the_error_of_main_is_raised_as_it_is_with_a_note_of_what_leaked() -> None:
-    async def main() -> None:
-        loop().call_soon(int, "x")
-        await asyncio.sleep(1)
-        raise ValueError("mine")
-
-    with pytest.raises(ValueError, match="mine") as caught:
-        simulate(main())
-    assert "nobody has looked at 1 error" in caught.value.__notes__[0]
 
 
 # Wrong use
