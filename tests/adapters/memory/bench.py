@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Coroutine
 
     from dispatch.adapters.memory import Env
-    from dispatch.model.status import Cause, Evidence, Observation
+    from dispatch.model.status import Cause, Evidence, Observation, State
 
 T = TypeVar("T")
 HOLD_BASE = 315_576_000
@@ -121,3 +121,19 @@ class Bench:
         ref = self.queued(number, **order)
         assert self.env.run(ref) is not None
         return ref
+
+    def requeue(self, ref: str) -> None:
+        do(self.backend.requeue(ref, self.meta()))
+
+    def restore(self, ref: str) -> None:
+        do(self.backend.restore_requeue_bit(ref, self.meta()))
+
+    def waiting(self, ref: str) -> tuple[State, Cause | None, int]:
+        """What most tests of what comes back look at."""
+        seen = self.see(ref)
+        return seen.state, seen.cause, seen.restarts
+
+
+def kubeflow(**settings: Any) -> Bench:
+    """A world of the Kubeflow shape."""
+    return Bench(shape="kubeflow", **settings)
