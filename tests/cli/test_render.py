@@ -18,6 +18,7 @@ from dispatch.model.journal import (
     Adopted,
     AnyEvent,
     Awaiting,
+    BoundsGrew,
     Ceased,
     Decided,
     Ended,
@@ -163,6 +164,11 @@ def test_an_age_is_told_in_one_unit(duration: timedelta, text: str) -> None:
         ),
         (ReleaseAsked(instance=3, by="ann"), "ann lifts hold 3"),
         (StopAsked(by="ann"), "ann wants it to end"),
+        (
+            BoundsGrew(declarations=Declarations()),
+            ("the bounds that count from here on: a call takes at most 25s, the controller forgets at most 30s, evidence stays "
+            "5m, a kill takes 30s, clocks differ by 2s"),
+        ),
         (Ended(verdict=Verdict(state=State.SUCCEEDED)), "the job ended: Succeeded"),
     ],
 )  # fmt: skip

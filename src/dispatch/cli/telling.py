@@ -7,11 +7,13 @@ from datetime import UTC, datetime
 from typing import NamedTuple, assert_never
 
 from dispatch.core.explaining import describe
+from dispatch.model.answers import Declarations
 from dispatch.model.journal import (
     Accepted,
     Adopted,
     AnyEvent,
     Awaiting,
+    BoundsGrew,
     Ceased,
     Decided,
     Ended,
@@ -88,12 +90,22 @@ def tell(event: AnyEvent, intents: dict[str, Intent]) -> str:
             return _decided(event)
         case Awaiting() | NodesBack() | Ceased():
             return _ceasing(event)
+        case BoundsGrew():
+            return _bounds(event.declarations)
         case HoldAsked() | ReleaseAsked() | StopAsked():
             return _asked(event)
         case Ended():
             return f"the job ended: {verdict_words(event.verdict)}"
         case _:
             assert_never(event)
+
+
+def _bounds(declared: Declarations) -> str:
+    return (
+        f"the bounds that count from here on: a call takes at most {declared.call_bound}, the controller forgets at most "
+        f"{declared.save_window}, evidence stays {declared.evidence_window}, a kill takes {declared.kill_wait}, clocks "
+        f"differ by {declared.clock_skew}"
+    )
 
 
 def evidence_of(event: AnyEvent) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from datetime import datetime
 
 from dispatch.core.ending import judge, learn_of_success, note_missing, prove_cessation
 from dispatch.core.landing import settle
-from dispatch.core.reading import adopt, notice_forgetting, record_what_was_read
+from dispatch.core.reading import adopt, notice_forgetting, record_what_was_read, widen_bounds
 from dispatch.core.situation import Situation
 from dispatch.core.starting import begin, end_refused, expire_hold, keep_holds, open_gate
 from dispatch.core.stopping import rest, stop_superseded, stop_what_lives, sweep, wait_for_others
@@ -66,6 +66,7 @@ def wait_for_retry(s: Situation) -> Step | None:
 
 
 ROWS: tuple[Row, ...] = (
+    widen_bounds,
     record_what_was_read,
     stop_what_lives,
     settle_intents,

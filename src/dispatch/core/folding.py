@@ -17,6 +17,7 @@ from dispatch.model.journal import (
     Adopted,
     AnyEvent,
     Awaiting,
+    BoundsGrew,
     Ceased,
     Decided,
     Ended,
@@ -101,6 +102,8 @@ def _apply(view: JobView, entry: Entry) -> JobView:
             return _ceased(view, event)
         case Adopted():
             return _adopted(view, event)
+        case BoundsGrew():
+            return _widened(view, event)
         case HoldAsked() | ReleaseAsked() | StopAsked():
             return _asked(view, event)
         case Ended():
@@ -356,6 +359,12 @@ def _adopted(view: JobView, event: Adopted) -> JobView:
         why="the record did not know it" if phase is Phase.TAINTED else "",
     )
     return _put(view, adopted)
+
+
+def _widened(view: JobView, event: BoundsGrew) -> JobView:
+    # Bounds never shrink, whatever the event says (12, T5).
+    declarations = view.header.declarations.widened(event.declarations)
+    return replace(view, header=replace(view.header, declarations=declarations))
 
 
 # --- people

@@ -4,10 +4,18 @@ from __future__ import annotations
 
 from dispatch.core.folding import has_run
 from dispatch.core.situation import Situation, known_as, sweepable
-from dispatch.model.journal import Adopted, AnyEvent, Forgot, Observed
+from dispatch.model.journal import Adopted, AnyEvent, BoundsGrew, Forgot, Observed
 from dispatch.model.status import Cause, Gate, Observation, State
 from dispatch.model.steps import Append, Step
 from dispatch.model.view import ObjectView, Phase
+
+
+def widen_bounds(s: Situation) -> Step | None:
+    """Record that the cluster's bounds have grown: a call may take longer now than when the job was accepted (12, T5)."""
+    recorded, read = s.view.header.declarations, s.listing.declarations
+    if read is None or s.view.verdict is not None or recorded.widened(read) == recorded:
+        return None
+    return Append(events=(BoundsGrew(declarations=recorded.widened(read)),), row="widen bounds")
 
 
 def record_what_was_read(s: Situation) -> Step | None:

@@ -91,7 +91,10 @@ def _place_hold(s: Situation, seen: Observation) -> Step | None:
 
 
 def keep_holds(s: Situation) -> Step | None:
-    """Place the hold that is wanted, and lift ours that is not, on an object that waits in the queue."""
+    """Place the hold that is wanted, and lift ours that is not, on an object that waits in the queue.
+
+    One that runs is left to run: the hold means no further execution (12, B6).
+    """
     known, seen = s.view.current, s.current_seen
     if (
         known is None

@@ -47,7 +47,10 @@ def sweep(s: Situation) -> Step | None:
 
 
 def stop_superseded(s: Situation) -> Step | None:
-    """Stop what is live though its verdict is recorded, a later submission exists, or a write of it is uncertain."""
+    """Stop what is live though its verdict is recorded, a later submission exists, or a write of it is uncertain.
+
+    What is wanted instead is never written onto such an object: the job goes on as the next submission (12, E7).
+    """
     victims: list[Observation] = []
     for seen in s.ours:
         known = known_as(s.view, seen)

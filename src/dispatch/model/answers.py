@@ -108,6 +108,12 @@ class Declarations(Value):
     settling_reads: int = 2
     """How many answered reads, a call bound apart, prove that a call did not land."""
 
+    def widened(self, other: Declarations) -> Declarations:
+        """These bounds, each as wide as the wider of the two."""
+        return Declarations(**{
+            name: max(getattr(self, name), getattr(other, name)) for name in self.__struct_fields__
+        })  # fmt: skip
+
 
 class Answers(Value):
     """Everything a backend answers. What is missing is unknown."""

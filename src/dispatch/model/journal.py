@@ -202,6 +202,12 @@ class Adopted(Event):
     observation: Observation
 
 
+class BoundsGrew(Event):
+    """The cluster's bounds are wider than the record has them; from here on these count. They never narrow."""
+
+    declarations: Declarations
+
+
 class HoldAsked(Event):
     """A person, or the policy, wants no further execution before the release of this instance."""
 
@@ -242,6 +248,7 @@ AnyEvent = (
     | Decided
     | Awaiting
     | NodesBack
+    | BoundsGrew
     | Ceased
     | Adopted
     | HoldAsked

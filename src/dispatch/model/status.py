@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from dispatch.model.answers import Declarations
 from dispatch.model.base import Instant, Value
 from dispatch.model.epoch import Count
 
@@ -193,3 +194,5 @@ class Listing(Value):
     observations: tuple[Observation, ...] = ()
     nodes: tuple[NodeReport, ...] | None = None
     """What was asked of nodes, where a proof of cessation is needed; ``None`` where it was not asked."""
+    declarations: Declarations | None = None
+    """The bounds that the cluster has at the time of the read, where they are known."""
