@@ -138,7 +138,8 @@ class KubeflowShape(KubeflowWrites):
         self._end(item, "Failed", "NodeLost")
 
     def _end(self, item: WorldObject, state: str, reason: str, exit_code: str = "") -> None:
-        running = item.record.stage is Stage.RUNNING
+        # A program that ended by itself, with an exit code, has left no process in any pod.
+        killed = item.record.stage is Stage.RUNNING and not exit_code
         self.world.change(
             item,
             stage=Stage.ENDED,
@@ -146,7 +147,7 @@ class KubeflowShape(KubeflowWrites):
             reason=reason,
             exit_code=exit_code,
             ended=self.world.now,
-            cleaning=self.with_pods(item) if running else item.record.cleaning,
+            cleaning=self.with_pods(item) if killed else item.record.cleaning,
         )
         plan_cleaning(self.world, item)
         self._tell_when_evidence_vanishes(item)
