@@ -176,11 +176,11 @@ SABOTAGES: tuple[Sabotage, ...] = (
         STARTING, "whatever_lives_of_an_ended_job_is_stopped",
     ),
     _broken(
-        "T1", f"{SHELL}/sweeping.py", "if self.ledger.store.summary(one.job).finished:", "if False:",
+        "T1", f"{SHELL}/sweeping.py", "if self.ledger.store.summary(job).finished else", "if False else",
         SWEEPING, "a_start_that_lands_after_its_job_has_ended_is_swept", "what_comes_later_is_found_by_a_later_sweep",
     ),
     _broken(
-        "T1", f"{SHELL}/sweeping.py", "if one.store != self.ledger.store.id:", "if False:",
+        "T1", f"{SHELL}/sweeping.py", "if one.store == self.ledger.store.id:", "if one.store:",
         SWEEPING, "what_another_store_made_is_none_of_our_strays",
     ),
     _broken(

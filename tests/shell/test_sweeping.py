@@ -3,21 +3,40 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any, cast
 
 import pytest
 from msgspec.structs import replace
 
 from dispatch.core.recovery import effective_job
 from dispatch.model.epoch import ulid
-from dispatch.model.errors import Unavailable
+from dispatch.model.errors import CorruptRecord, Unavailable
 from dispatch.model.status import State
 from dispatch.shell.supervisor import FRESH, Supervisor
 from dispatch.shell.sweeping import EVERY
 from dispatch.spi.adapter import CallMeta, StartOrder
+from dispatch.spi.store import Store, Summary
 from shell.world import World, ended, run
 
 GATE = 4_000_000_000
 """A begin time in 2096."""
+
+
+class Damaged:
+    """A store in which the record of one job is damaged."""
+
+    def __init__(self, inner: Store, job: str) -> None:
+        self.inner = inner
+        self.job = job
+
+    def summary(self, job: str) -> Summary:
+        """Refuse the damaged one."""
+        if job == self.job:
+            raise CorruptRecord(f"The head of job {job} cannot be read.")
+        return self.inner.summary(job)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.inner, name)
 
 
 def supervisor(world: World) -> Supervisor:
@@ -135,6 +154,31 @@ def test_what_another_store_made_is_none_of_our_strays(world: World) -> None:
     run(world.backend.start(order, CallMeta(deadline=world.clock.now() + timedelta(minutes=1))))
     run(supervisor(world).round())
     assert world.process.clusters.named("c").strays == ""
+
+
+def test_a_job_that_ends_between_two_sweeps_is_not_taken_for_one_that_goes_on(world: World) -> None:
+    job = world.submit()
+    world.advance(job)
+    one = supervisor(world)
+    run(one.round())
+    world.process.operator.ask_stop(job)
+    world.until(job, ended)
+    late = start_late(world, job)
+    world.clock.advance(EVERY)
+    run(one.round())
+    assert not lives(world, late)
+
+
+def test_a_record_that_cannot_be_read_keeps_no_other_job_from_being_swept(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    broken, well = ended_job(world), ended_job(world)
+    kept, late = start_late(world, broken), start_late(world, well)
+    world.process.ledger.store = cast("Store", Damaged(world.store, broken))
+    run(supervisor(world).round())
+    assert lives(world, kept)
+    assert not lives(world, late)
+    assert f"job {broken} was not swept" in caplog.text
 
 
 def test_a_cluster_that_cannot_be_listed_stops_nothing(

@@ -11,6 +11,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
+from enum import Enum
 
 from dispatch.model.errors import DispatchError, NotFound
 from dispatch.shell.clusters import Cluster, Clusters
@@ -25,6 +26,16 @@ EVERY = timedelta(minutes=5)
 SOONEST = timedelta(seconds=10)
 """Until the next sweep, where this one has left something to wait for."""
 MOST_SHOWN = 3
+
+
+class _Job(Enum):
+    """What the records say of a job that something lives of."""
+
+    ALIVE = "alive"
+    ENDED = "ended"
+    STRAY = "stray"
+    UNREADABLE = "unreadable"
+
 
 Claim = Callable[[list[str]], frozenset[str]]
 
@@ -41,6 +52,8 @@ class Sweeper:
         self.claim = claim
         self._next: datetime | None = None
         self._told: set[str] = set()
+        self._alive: dict[str, dict[str, int]] = {}
+        """By cluster, jobs that had not ended at that version: as long as it is theirs, their summaries need not be read again."""
 
     async def sweep_if_due(self) -> None:
         """Sweep each cluster, at the first call and then once in a while. A fault of one never stops the others."""
@@ -68,18 +81,31 @@ class Sweeper:
 
     def _ours(self, cluster: Cluster, living: Sequence[Living]) -> list[str]:
         """The ended jobs of these records that something lives of; what they do not know is shown, and never touched."""
-        jobs: list[str] = []
-        strays: list[str] = []
+        refs: dict[str, str] = {}
         for one in living:
-            if one.store != self.ledger.store.id:
-                continue
-            try:
-                if self.ledger.store.summary(one.job).finished:
-                    jobs.append(one.job)
-            except NotFound:
-                strays.append(one.ref)
-        self._tell(cluster, strays)
-        return list(dict.fromkeys(jobs))
+            if one.store == self.ledger.store.id:
+                refs.setdefault(one.job, one.ref)
+        versions, alive = self.ledger.store.versions(list(refs)), self._alive.get(cluster.alias, {})
+        standing = {
+            job: _Job.ALIVE if alive.get(job) == versions.get(job, 0) else self._standing(job)
+            for job in refs
+        }
+        self._alive[cluster.alias] = {
+            job: versions[job]
+            for job, what in standing.items()
+            if what is _Job.ALIVE and job in versions
+        }
+        self._tell(cluster, [refs[job] for job, what in standing.items() if what is _Job.STRAY])
+        return [job for job, what in standing.items() if what is _Job.ENDED]
+
+    def _standing(self, job: str) -> _Job:
+        try:
+            return _Job.ENDED if self.ledger.store.summary(job).finished else _Job.ALIVE
+        except NotFound:
+            return _Job.STRAY
+        except DispatchError as error:
+            log.error("job %s was not swept: %s", job, error)  # noqa: TRY400 - said in words
+            return _Job.UNREADABLE
 
     def _tell(self, cluster: Cluster, strays: Sequence[str]) -> None:
         shown = [*strays[:MOST_SHOWN], *(["…"] if len(strays) > MOST_SHOWN else [])]
