@@ -12,6 +12,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from dispatch.model.answers import Answers, ClusterIdentity, Declarations
 from dispatch.model.base import Instant, Value
+from dispatch.model.errors import DispatchError
 from dispatch.model.job import Job
 from dispatch.model.plan import Plan
 from dispatch.model.policy import Policy
@@ -230,6 +231,29 @@ class MultiFinder(Protocol):
 
         ``known`` are the refs that the records of these jobs have.
         """
+        ...
+
+
+@runtime_checkable
+class MultiWriter(Protocol):
+    """Can make many writes in one call, each as if it were made alone.
+
+    The answers are in the order of what was asked for: what the write returns, or the error that it raises alone. A fault
+    of one never stops the others. The deadline is the same for all and is compared before each of them, where it runs,
+    so that of a late call some are made and the others are ``Expired``. What is raised is true of all: ``Expired``, ``Unavailable``,
+    ``OutcomeUnknown``, ``ReadOnly``, ``Unsupported``.
+    """
+
+    async def start_many(
+        self, orders: Sequence[StartOrder], meta: CallMeta
+    ) -> Sequence[str | DispatchError]:
+        """Create gated objects of different jobs, and give the ref of each; see ``Backend.start``."""
+        ...
+
+    async def open_many(
+        self, refs: Sequence[str], meta: CallMeta
+    ) -> Sequence[DispatchError | None]:
+        """Lift the gates of exactly these objects, none twice; see ``Backend.open``."""
         ...
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import Any, Self, TypeVar, cast
 
 from dispatch.model.answers import Answers, ClusterIdentity, Declarations
+from dispatch.model.errors import DispatchError
 from dispatch.model.job import Job
 from dispatch.model.status import NodeReport, Observation
 from dispatch.spi.adapter import (
@@ -16,6 +18,7 @@ from dispatch.spi.adapter import (
     Holder,
     HoldMeta,
     MultiFinder,
+    MultiWriter,
     OutputPlace,
     OutputReader,
     Reading,
@@ -121,6 +124,35 @@ class _Finding(FaultyBackend):
         return await self._read(lambda: inner.find_many(jobs, known))
 
 
+class _Writing(FaultyBackend):
+    """Many writes in one call: it can break off, or lose a reply, at each of them."""
+
+    async def _each(
+        self, name: str, calls: Sequence[Callable[[], Awaitable[Sequence[T | DispatchError]]]]
+    ) -> list[T | DispatchError]:
+        self.points.reach(f"{name}, before")
+        made: list[T | DispatchError] = []
+        for call in calls:
+            try:
+                made += await self.points.during(f"{name}, during", call)
+            except DispatchError as error:
+                made.append(error)
+        self.points.reach(f"{name}, after")
+        return made
+
+    async def start_many(
+        self, orders: Sequence[StartOrder], meta: CallMeta
+    ) -> list[str | DispatchError]:
+        inner = cast("MultiWriter", self.inner)
+        calls = [partial(inner.start_many, (order,), meta) for order in orders]
+        return await self._each("call start many", calls)
+
+    async def open_many(self, refs: Sequence[str], meta: CallMeta) -> list[DispatchError | None]:
+        inner = cast("MultiWriter", self.inner)
+        calls = [partial(inner.open_many, (ref,), meta) for ref in refs]
+        return await self._each("call open many", calls)
+
+
 class _Signalling(FaultyBackend):
     async def nodes(self, names: Sequence[str], ref: str) -> tuple[NodeReport, ...]:
         inner = cast("CessationSignal", self.inner)
@@ -137,6 +169,7 @@ _OPTIONAL: dict[Any, type[FaultyBackend]] = {
     Holder: _Holding,
     Checker: _Checking,
     MultiFinder: _Finding,
+    MultiWriter: _Writing,
     CessationSignal: _Signalling,
     OutputReader: _Reading,
 }

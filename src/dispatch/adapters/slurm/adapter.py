@@ -14,8 +14,9 @@ from dispatch.adapters.slurm.reading import (
 )
 from dispatch.adapters.slurm.writing import Writer
 from dispatch.adapters.slurm.writing.checking import check_job
+from dispatch.adapters.slurm.writing.many import open_many, start_many
 from dispatch.model.answers import Answers, ClusterIdentity, Declarations
-from dispatch.model.errors import NotFound, OutcomeUnknown, ReadOnly, Unavailable
+from dispatch.model.errors import DispatchError, NotFound, OutcomeUnknown, ReadOnly, Unavailable
 from dispatch.model.job import Job
 from dispatch.model.quantity import Duration
 from dispatch.model.status import NodeReport, Observation
@@ -33,7 +34,7 @@ tail -c "+$2" -- "$path" | head -c "$3"
 
 
 class SlurmBackend:
-    """A Slurm cluster: ``Backend`` with ``Holder``, ``MultiFinder``, ``Lister``, ``CessationSignal``, ``OutputReader``, ``Checker``.
+    """A Slurm cluster: ``Backend`` with ``Holder``, ``MultiFinder``, ``MultiWriter``, ``Lister``, ``CessationSignal``, ``OutputReader``, ``Checker``.
 
     Made by ``open_slurm``, which knows the cluster's answers. It keeps no state but the transport.
     """
@@ -83,6 +84,17 @@ class SlurmBackend:
     async def start(self, order: StartOrder, meta: CallMeta) -> str:
         """Create a gated object, named ``dj-<ULID>``, and return its ref; see ``Backend.start``."""
         return str(await self._write("start").start(order, meta))
+
+    async def start_many(
+        self, orders: Sequence[StartOrder], meta: CallMeta
+    ) -> list[str | DispatchError]:
+        """Create gated objects by one script; see ``MultiWriter.start_many``."""
+        made = await start_many(self._write("start"), orders, meta)
+        return [one if isinstance(one, DispatchError) else str(one) for one in made]
+
+    async def open_many(self, refs: Sequence[str], meta: CallMeta) -> list[DispatchError | None]:
+        """Lift exactly these gates by one script; see ``MultiWriter.open_many``."""
+        return await open_many(self._write("open"), [Ref.parse(ref) for ref in refs], meta)
 
     async def open(self, ref: str, meta: CallMeta) -> None:
         """Lift the gate of exactly this object; see ``Backend.open``."""

@@ -1,0 +1,235 @@
+"""Many objects in one script: what is asked is packed, and the answer of each is cut out and judged as if it were alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+
+from msgspec.structs import replace
+
+from dispatch.adapters.slurm.reading.key import Ref
+from dispatch.adapters.slurm.writing.frame import Answer, Section
+from dispatch.adapters.slurm.writing.judging import (
+    job_number,
+    judge_before,
+    judge_open,
+    judge_start,
+    refuse_foreign,
+    what_opens,
+)
+from dispatch.adapters.slurm.writing.writer import Writer
+from dispatch.model.base import Value
+from dispatch.model.epoch import object_name
+from dispatch.model.errors import DispatchError, Expired
+from dispatch.model.quantity import Duration
+from dispatch.spi.adapter import CallMeta, StartOrder
+
+MOST_ARGUMENTS = 64 * 1024
+"""Bytes of all arguments of a script: half of what one argument may have, as which a remote shell is given all of them."""
+
+MOST_SCRIPTS = 8 * 1024 * 1024
+"""Bytes of all job scripts on standard input."""
+
+OPENED_AT_ONCE = 25
+"""As in open_many.sh."""
+
+_BLOCK = re.compile(r"^(?:scontrol: )*(?=JobId=[0-9]+ )", re.MULTILINE)
+_NUMBER = re.compile(r"JobId=([0-9]+) ")
+_OF_ANY = re.compile(r"\bjob \d+")
+
+
+class Request(Value):
+    """One start: its place in what was asked for, its order, arguments and job script."""
+
+    place: int
+    order: StartOrder
+    args: list[str]
+    script: bytes
+
+    @property
+    def size(self) -> int:
+        """The bytes of its arguments, each with its end."""
+        return sum(len(arg.encode("utf-8", "surrogatepass")) + 1 for arg in self.args)
+
+
+async def start_many(
+    writer: Writer, orders: Sequence[StartOrder], meta: CallMeta
+) -> list[Ref | DispatchError]:
+    """Create gated objects; see ``MultiWriter.start_many``."""
+    made: dict[int, Ref | DispatchError] = {}
+    requests: list[Request] = []
+    for place, order in enumerate(orders):
+        try:
+            args, script = writer.request(order)
+        except DispatchError as error:
+            made[place] = error
+        else:
+            requests.append(Request(place=place, order=order, args=args, script=script))
+    for some in _packed(requests):
+        made |= await _start_some(writer, some, meta)
+    return [made[place] for place in range(len(orders))]
+
+
+def _packed(requests: Sequence[Request]) -> Iterator[list[Request]]:
+    """Cut so that each script's arguments and input stay in their bounds; one that is larger alone goes alone."""
+    some: list[Request] = []
+    for one in requests:
+        with_it = [*some, one]
+        if some and (
+            sum(each.size for each in with_it) > MOST_ARGUMENTS
+            or sum(len(each.script) for each in with_it) > MOST_SCRIPTS
+        ):
+            yield some
+            some = []
+        some.append(one)
+    if some:
+        yield some
+
+
+async def _start_some(
+    writer: Writer, some: Sequence[Request], meta: CallMeta
+) -> dict[int, Ref | DispatchError]:
+    args = [text for one in some for text in (str(len(one.args)), str(len(one.script)), *one.args)]
+    try:
+        answer = await writer.call(
+            what=f"Submitting {len(some)} jobs",
+            meta=meta,
+            args=args,
+            parts=("many", "start_many"),
+            stdin=b"".join(one.script for one in some),
+            longer=_until(meta),
+        )
+    except DispatchError as error:
+        # Of other scripts of the same call the outcome is known, and is not lost.
+        return {one.place: error for one in some}
+    backs = [one.out for one in answer.sections if one.name.startswith("back ")]
+    shown = {number: block for back in backs for number, block in _blocks(back).items()}
+    return {one.place: _started(answer, index, one.order, shown) for index, one in enumerate(some)}
+
+
+def _started(
+    answer: Answer, index: int, order: StartOrder, shown: Mapping[int, str]
+) -> Ref | DispatchError:
+    alone = _alone(answer, index, ("workdir", "directory", "sbatch"))
+    if not alone and answer.section("late"):
+        return _late(f"Submitting {object_name(order.id)}")
+    said = next((one.out for one in alone if one.name == "sbatch" and one.rc == 0), "")
+    number = job_number(said)
+    back = None if number is None else shown.get(number)
+    if back is not None:
+        alone.append(Section(name="back", out=back, err="", rc=0))
+    changed = answer.section(f"changed {number}")
+    if changed is not None:
+        alone.append(Section(name="changed", out=changed.out, err=changed.err, rc=changed.rc))
+    try:
+        return judge_start(_answer(answer, alone), order)
+    except DispatchError as error:
+        return error
+
+
+async def open_many(
+    writer: Writer, refs: Sequence[Ref], meta: CallMeta
+) -> list[DispatchError | None]:
+    """Lift gates; see ``MultiWriter.open_many``."""
+    args = [
+        text
+        for ref in refs
+        for text in (
+            str(ref.number),
+            object_name(ref.job),
+            str(ref.submission),
+            ref.attempt,
+            str(ref.base),
+        )
+    ]
+    answer = await writer.call(
+        what=f"Opening {len(refs)} Slurm jobs",
+        meta=meta,
+        args=args,
+        parts=("many", "open_many"),
+        longer=_until(meta),
+    )
+    # The script takes those first that leave whole groups behind, so that only its first group may be smaller.
+    groups = [
+        (len(refs) - 1) // OPENED_AT_ONCE - (len(refs) - 1 - at) // OPENED_AT_ONCE
+        for at in range(len(refs))
+    ]
+    return [_opened(answer, group, ref) for group, ref in zip(groups, refs, strict=True)]
+
+
+def _opened(answer: Answer, group: int, ref: Ref) -> DispatchError | None:
+    what = what_opens(ref)
+    alone = _alone(answer, group, ("before", "release", "between", "clear", "after"))
+    if not alone and answer.section("late"):
+        return _late(what)
+    own = _answer(answer, [found for one in alone if (found := _of_object(one, ref.number))])
+    try:
+        before = judge_before(own, what)
+        if before.name != object_name(ref.job) or not _is_of(before.comment, ref):
+            refuse_foreign(what, ref, before)
+        judge_open(own, before, ref)
+    except DispatchError as error:
+        return error
+    return None
+
+
+def _is_of(comment: str, ref: Ref) -> bool:
+    marks = f" n={ref.submission} a={ref.attempt} base={ref.base} "
+    return comment.startswith("dispatch/1 ") and marks in f"{comment} "
+
+
+def _of_object(section: Section, number: int) -> Section | None:
+    """What a section says of one object; ``None`` where a later look does not show it."""
+    if section.name in ("release", "clear"):
+        return replace(section, err=_told_of(section.err, number), out="")
+    block = _blocks(section.out).get(number)
+    if block is not None:
+        return replace(section, out=block, rc=0)
+    if section.name != "before":
+        return None
+    told = [line for line in section.err.splitlines() if line.strip()]
+    others = [line for line in told if "Invalid job id" not in line]
+    # Of a look that failed for another reason nothing is concluded about any object.
+    return replace(section, out="", err="\n".join(others or told), rc=section.rc or 1)
+
+
+def _told_of(text: str, number: int) -> str:
+    lines = text.splitlines()
+    own = [line for line in lines if re.search(rf"\bjob {number}\b", line)]
+    return "\n".join(own or [line for line in lines if not _OF_ANY.search(line)])
+
+
+def _blocks(text: str) -> dict[int, str]:
+    """What is shown of each object; one that is shown twice is left out, for one of the two is no object."""
+    found: dict[int, str] = {}
+    twice: set[int] = set()
+    for block in _BLOCK.split(text):
+        if (match := _NUMBER.match(block)) is not None:
+            number = int(match[1])
+            (twice.add(number) if number in found else found.update({number: block}))
+    return {number: block for number, block in found.items() if number not in twice}
+
+
+def _alone(answer: Answer, index: int, names: Sequence[str]) -> list[Section]:
+    """The sections of one place, under the names that they have where an object is alone."""
+    own = {f"{name} {index}": name for name in names}
+    return [
+        replace(section, name=own[section.name])
+        for section in answer.sections
+        if section.name in own
+    ]
+
+
+def _answer(whole: Answer, sections: Sequence[Section]) -> Answer:
+    return Answer(sections=tuple(sections), began=whole.began, returncode=whole.returncode)
+
+
+def _until(meta: CallMeta) -> Duration:
+    """The time until the deadline: so much later than the first may the last command begin."""
+    left = meta.deadline - datetime.now(UTC)
+    return Duration.of_ms(max(0, int(left.total_seconds() * 1_000)))
+
+
+def _late(what: str) -> Expired:
+    return Expired(f"{what}: the command would have begun after its deadline, so it did nothing.")
