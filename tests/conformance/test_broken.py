@@ -45,6 +45,5 @@ def test_each_check_catches_a_broken_adapter(capsys: pytest.CaptureFixture[str])
 
 def test_there_are_many_broken_adapters() -> None:
     assert len(BROKEN) >= 25
-    assert {kind.__module__ for kind in Breakable.__subclasses__()} == {
-        one.__name__ for one in SETS
-    }
+    kinds = {kind.__module__ for kind in Breakable.__subclasses__()}
+    assert kinds >= {one.__name__ for one in SETS}

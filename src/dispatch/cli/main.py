@@ -25,6 +25,7 @@ COMMANDS = {
     "release": "Lift the hold of jobs.",
     "supervise": "Apply the policies of all jobs, until told to stop.",
     "demo": "Watch a job survive preemption, a lost node and a lost reply; needs no cluster.",
+    "dev": "Tools for people who write adapters.",
     "version": "Print the version.",
 }
 """The commands, each the module of its name, with one line on what it does, so that ``--help`` loads none of them."""

@@ -74,9 +74,12 @@ def reference() -> str:
     context = click.Context(cli, info_name="dispatch")
     for name in COMMANDS:
         command = load(name)
-        parts.append(
-            _section(name, command, click.Context(command, info_name=name, parent=context))
-        )
+        inner = click.Context(command, info_name=name, parent=context)
+        parts.append(_section(name, command, inner))
+        if isinstance(command, click.Group):
+            parts += [
+                _section(f"{name} {sub}", each, inner) for sub, each in command.commands.items()
+            ]
     return "".join([*parts, TAIL])
 
 
