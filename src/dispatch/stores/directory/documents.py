@@ -12,7 +12,7 @@ from dispatch.model.errors import CorruptRecord, Invalid, NewerSchema
 from dispatch.model.journal import SCHEMA, Entry
 from dispatch.model.status import Cause, State
 from dispatch.spi.store import Summary
-from dispatch.stores.sqlite.rows import LONGEST_EVENT
+from dispatch.stores.shared import LONGEST_EVENT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -14,7 +14,7 @@ from dispatch.model.errors import Invalid
 from dispatch.spi.store import Summary
 from dispatch.stores.directory import layout
 from dispatch.stores.directory.layout import DONE, Done, Marker
-from dispatch.stores.sqlite.rows import moment
+from dispatch.stores.shared import moment
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -16,7 +16,7 @@ import re
 from datetime import UTC
 from typing import TYPE_CHECKING, NamedTuple, Self
 
-from dispatch.stores.sqlite.rows import micros
+from dispatch.stores.shared import micros
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -14,8 +14,8 @@ from dispatch.model.codec import decode, encode
 from dispatch.model.epoch import JobId, ulid
 from dispatch.model.errors import Invalid, NewerSchema, StoreError
 from dispatch.stores.directory.layout import DIRECTORIES, FORMAT, QUEUE
+from dispatch.stores.shared import micros
 from dispatch.stores.sqlite import files as private
-from dispatch.stores.sqlite.rows import micros
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,8 +12,7 @@ from dispatch.model.errors import CorruptRecord, NotFound
 from dispatch.stores.directory import documents
 from dispatch.stores.directory.layout import due_micros, is_job, name_digest
 from dispatch.stores.directory.upkeep import all_jobs
-from dispatch.stores.sqlite.queries import MOST_MATCHES, prefix_range
-from dispatch.stores.sqlite.rows import moment
+from dispatch.stores.shared import MOST_MATCHES, moment, prefix_range
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

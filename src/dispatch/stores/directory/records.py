@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from dispatch.model.errors import CorruptRecord, NotFound
 from dispatch.stores.directory import documents, layout
-from dispatch.stores.sqlite.journal import not_found
+from dispatch.stores.shared import not_found
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

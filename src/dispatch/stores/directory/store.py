@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dispatch.model.errors import Conflict, CorruptRecord, Invalid, NotFound, ReadOnly, StoreError
+from dispatch.stores import shared
 from dispatch.stores.directory import documents, layout, making, upkeep
 from dispatch.stores.directory.disk import Disk
 from dispatch.stores.directory.faults import explaining, vanished
@@ -14,7 +15,6 @@ from dispatch.stores.directory.files import Files
 from dispatch.stores.directory.layout import Marker
 from dispatch.stores.directory.parts import Parts
 from dispatch.stores.directory.questions import Questions
-from dispatch.stores.sqlite import journal
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
@@ -115,7 +115,7 @@ class DirectoryStore:
         The same create a second time (same job and nonce) returns the job as it stands: so is one of unknown outcome
         settled. Raises ``Conflict`` where another writer has used the id.
         """
-        journal.check(summary.id, 0, (entry,), summary)
+        shared.check(summary.id, 0, (entry,), summary)
         if not layout.is_job(summary.id):
             raise Invalid(f"{summary.id!r} is no id of a job: a ULID in upper case.")
         data = documents.compose(summary.id, (entry,), summary, entry.schema)
@@ -155,7 +155,7 @@ class DirectoryStore:
         The same append a second time (same versions and nonces) is ``True`` and writes nothing: so is one of unknown
         outcome settled.
         """
-        journal.check(job, expected, entries, summary)
+        shared.check(job, expected, entries, summary)
         with self._writing(f"append to job {job}"):
             head = self._records.head_at(job, expected)
             documents.check_schema(job, head.schema)

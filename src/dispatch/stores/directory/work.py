@@ -11,7 +11,7 @@ from dispatch.model.codec import decode, encode
 from dispatch.model.errors import Invalid
 from dispatch.spi.store import Heartbeat
 from dispatch.stores.directory.layout import CLAIMS, FRESH, SUPERVISORS, digest
-from dispatch.stores.sqlite.rows import micros
+from dispatch.stores.shared import micros
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

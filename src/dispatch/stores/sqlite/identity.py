@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dispatch.model.epoch import ulid
-from dispatch.stores.sqlite.rows import micros
+from dispatch.stores.shared import micros
 
 if TYPE_CHECKING:
     import sqlite3

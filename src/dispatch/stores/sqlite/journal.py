@@ -5,29 +5,15 @@ from __future__ import annotations
 import sqlite3
 from typing import TYPE_CHECKING
 
-from dispatch.model.errors import Conflict, CorruptRecord, Invalid, NewerSchema, NotFound
+from dispatch.model.errors import Conflict, CorruptRecord, NewerSchema
 from dispatch.model.journal import SCHEMA
+from dispatch.stores.shared import not_found
 from dispatch.stores.sqlite.rows import event_row
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dispatch.model.journal import Entry
-    from dispatch.spi.store import Summary
-
-
-def check(job: str, expected: int, entries: Sequence[Entry], summary: Summary) -> None:
-    """Refuse entries that do not follow ``expected`` without a gap, or a summary that is not of them."""
-    wanted = list(range(expected + 1, expected + 1 + len(entries)))
-    if not entries or [entry.version for entry in entries] != wanted:
-        found = [entry.version for entry in entries]
-        raise Invalid(
-            f"Job {job}: events of versions {found} cannot be appended on version {expected}."
-        )
-    if (summary.id, summary.version) != (job, wanted[-1]):
-        raise Invalid(
-            f"Job {job}: the summary is of job {summary.id} at version {summary.version}, not of version {wanted[-1]}."
-        )
 
 
 def head(raw: sqlite3.Connection, job: str) -> tuple[int, int]:
@@ -84,10 +70,3 @@ def check_contiguous(job: str, versions: Sequence[int], after: int, last: int) -
             + ("missing." if strange[0] in wanted else "beyond that."),
             todo="Nothing acts on this job any more; the others go on. Restore the records from a backup.",
         )
-
-
-def not_found(job: str) -> NotFound:
-    """The error for a job that is not there."""
-    return NotFound(
-        f"There is no job {job} in these records.", todo="List them with `dispatch status --all`."
-    )

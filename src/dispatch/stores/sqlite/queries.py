@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
-from dispatch.stores.sqlite.rows import SUMMARY, micros
+from dispatch.stores.shared import MOST_MATCHES, micros
+from dispatch.stores.sqlite.rows import SUMMARY
 
 if TYPE_CHECKING:
     from dispatch.spi.store import Query
-
-SHORTEST_PREFIX = 6
-MOST_MATCHES = 1000
-"""How many jobs of one name or prefix are returned at most."""
-
-_PREFIX = re.compile(f"[0-7][0-9A-HJKMNP-TV-Z]{{{SHORTEST_PREFIX - 1},25}}")
 
 # S608: what is put together here are names of our own columns; every value is bound.
 BY_ID = f"SELECT {SUMMARY} FROM jobs WHERE id = ?"  # noqa: S608
@@ -40,12 +34,6 @@ CLAIM = """
     ON CONFLICT (job) DO UPDATE SET owner = excluded.owner, until = excluded.until
         WHERE claims.owner = excluded.owner OR claims.until <= :now
 """
-
-
-def prefix_range(text: str) -> tuple[str, str]:
-    """The ids that begin with the text, as a half-open range; an empty one where it is too short or no part of an id."""
-    upper = text.upper()
-    return (upper, f"{upper}~") if _PREFIX.fullmatch(upper) else ("", "")
 
 
 def listing(query: Query) -> tuple[str, dict[str, Any]]:

@@ -3,39 +3,23 @@
 from __future__ import annotations
 
 import json
-from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from dispatch.model.base import EARLIEST
 from dispatch.model.codec import decode, encode
 from dispatch.model.errors import CorruptRecord, Invalid
 from dispatch.model.journal import SCHEMA, Entry
 from dispatch.model.status import Cause, State
 from dispatch.spi.store import Heartbeat, Summary
+from dispatch.stores.shared import LONGEST_EVENT, micros, moment
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-LONGEST_EVENT = 4 * 1024 * 1024
-"""The most bytes that an event may have; a header with a large environment has some thousands."""
 
 SUMMARY = (
     "id, version, schema, name, cluster, user, state, cause, accepted_at, updated_at, key, spec_hash, submission,"
     " labels, finished, due, why"
 )
 EVENT = "version, at, actor, nonce, schema, event"
-
-_MICROSECOND = timedelta(microseconds=1)
-
-
-def micros(moment: datetime) -> int:
-    """A moment as whole microseconds since 1970."""
-    return (moment - EARLIEST) // _MICROSECOND
-
-
-def moment(value: int) -> datetime:
-    """The moment of so many microseconds since 1970."""
-    return EARLIEST + value * _MICROSECOND
 
 
 def _text(value: Any) -> str:

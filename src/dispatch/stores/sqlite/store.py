@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dispatch.model.errors import Conflict
+from dispatch.stores import shared
+from dispatch.stores.shared import micros
 from dispatch.stores.sqlite import identity, journal, queries, upkeep
 from dispatch.stores.sqlite.database import Database
 from dispatch.stores.sqlite.rows import (
@@ -16,7 +18,6 @@ from dispatch.stores.sqlite.rows import (
     entry_of,
     heartbeat_of,
     heartbeat_row,
-    micros,
     summary_of,
     summary_row,
 )
@@ -123,7 +124,7 @@ class SqliteStore:
         The same create a second time (same job and nonce) returns the job as it stands: so is one of unknown outcome
         settled. Raises ``Conflict`` where another writer has used the id.
         """
-        journal.check(summary.id, 0, (entry,), summary)
+        shared.check(summary.id, 0, (entry,), summary)
         with self._db.write(f"create job {summary.id}") as raw:
             taken = (
                 raw.execute(queries.BY_KEY, (summary.key,)).fetchone()
@@ -147,7 +148,7 @@ class SqliteStore:
         The same append a second time (same versions and nonces) is ``True`` and writes nothing: so is one of unknown
         outcome settled.
         """
-        journal.check(job, expected, entries, summary)
+        shared.check(job, expected, entries, summary)
         with self._db.write(f"append to job {job}") as raw:
             version, schema = journal.head(raw, job)
             if version != expected:
@@ -185,7 +186,7 @@ class SqliteStore:
         with self._db.read(f"read job {job}") as raw:
             row = raw.execute(queries.BY_ID, (job,)).fetchone()
         if row is None:
-            raise journal.not_found(job)
+            raise shared.not_found(job)
         return summary_of(row)
 
     def versions(self, jobs: Sequence[str]) -> dict[str, int]:
@@ -199,7 +200,7 @@ class SqliteStore:
         A whole id, in any case, means that job alone, and a key the job that has it; otherwise several results mean that
         the text is ambiguous.
         """
-        low, high = queries.prefix_range(text)
+        low, high = shared.prefix_range(text)
         with self._db.read("look for a job") as raw:
             for statement, value in ((queries.BY_ID, text.upper()), (queries.BY_KEY, text)):
                 if (row := raw.execute(statement, (value,)).fetchone()) is not None:
@@ -228,7 +229,7 @@ class SqliteStore:
         with self._db.write(f"reschedule job {job}", durable=False) as raw:
             at = None if due is None else micros(due)
             if raw.execute("UPDATE jobs SET due = ? WHERE id = ?", (at, job)).rowcount == 0:
-                raise journal.not_found(job)
+                raise shared.not_found(job)
 
     def reschedule_all(self, turns: Sequence[Turn]) -> None:
         """Set when each of many jobs should be looked at next, where its record is still at the version of its turn."""
