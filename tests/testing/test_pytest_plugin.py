@@ -198,3 +198,23 @@ def test_an_installed_plugin_is_found_and_can_be_switched_off(place: Place) -> N
     code, said = place.run(MARKED, "-p", "no:dispatch", "--sim-seed", "1", installed=True)
     assert code == 4
     assert "unrecognized arguments" in said
+
+
+def test_a_plugin_that_wraps_every_coroutine_test_takes_none_of_ours(place: Place) -> None:
+    code, said = place.run(
+        """
+        import asyncio, functools, pytest
+
+        @pytest.fixture(autouse=True)
+        def greedy(request):
+            @functools.wraps(request.node.obj)
+            def run(*_, **__):
+                raise AssertionError("it took the test")
+            request.node.obj = run
+
+        @pytest.mark.simulated
+        async def test_hour(clock):
+            await asyncio.sleep(3600)
+        """
+    )
+    assert code == 0, said

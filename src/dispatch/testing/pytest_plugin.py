@@ -82,7 +82,8 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     """Run a simulated test; leave any other to whoever else wants it."""
     if not _is_simulated(pyfuncitem):
         return None
-    if not inspect.iscoroutinefunction(pyfuncitem.obj):
+    test = inspect.unwrap(pyfuncitem.obj)  # another plugin that takes every coroutine wraps it
+    if not inspect.iscoroutinefunction(test):
         pytest.fail(
             f"{pyfuncitem.name} is marked simulated, but is no coroutine function: write `async def`,"
             " or call dispatch.testing.loop.simulate in it.",
@@ -90,9 +91,9 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
         )
     from dispatch.testing.loop.simulate import run_on  # noqa: PLC0415  see above
 
-    names = inspect.signature(pyfuncitem.obj).parameters
+    names = inspect.signature(test).parameters
     arguments = {name: value for name, value in pyfuncitem.funcargs.items() if name in names}
-    run_on(pyfuncitem.stash[_KEY].loop, pyfuncitem.obj(**arguments))
+    run_on(pyfuncitem.stash[_KEY].loop, test(**arguments))
     return True
 
 
