@@ -272,9 +272,12 @@ def test_who_holds_it_until_when_and_why_stands_beside_it_until_its_release(benc
 def test_what_has_ended_is_neither_opened_nor_held_nor_released(bench: Bench) -> None:
     ref = bench.running()
     bench.env.finish(ref)
-    for call in (bench.open, lambda ref: bench.hold(ref, 1), lambda ref: bench.release(ref, 1)):
-        with pytest.raises(Finished):
-            call(ref)
+    with pytest.raises(Finished):
+        bench.open(ref)
+    with pytest.raises(Finished):
+        bench.hold(ref, 1)
+    with pytest.raises(Finished):
+        bench.release(ref, 1)
 
 
 @pytest.mark.parametrize("value", ["no", "yes"])

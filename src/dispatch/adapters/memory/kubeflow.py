@@ -32,7 +32,9 @@ class KubeflowShape(KubeflowWrites):
 
     def ref(self, item: WorldObject) -> str:
         """Uid, job and name; a uid is never given twice."""
-        return f"uid-{item.serial}:{item.order.id}:{self.name(item)}"
+        if not item.ref:
+            item.ref = f"uid-{item.serial}:{item.order.id}:{self.name(item)}"
+        return item.ref
 
     def weakness(self, item: WorldObject) -> str | None:  # noqa: ARG002 - a uid singles out every object for ever
         """Nothing: a uid is never given twice."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from dispatch.adapters.memory.records import Stage
@@ -149,14 +150,23 @@ def _by_pods(world: World, since: datetime | None, told: Verdict) -> Verdict:
 
 
 def _evidence(world: World, record: TrainJobRecord) -> tuple[Evidence, ...]:
-    source = Source.ACCOUNTING if record.purged else Source.QUEUE
-    fields = [("TrainJob", record.state), ("reason", record.reason)]
-    if record.state == "Failed" and record.exit_code:
-        fields.append(("exitCode", str(exit_of(record.exit_code))))
-    if record.failed_nodes:
-        fields.append(("Terminating", ",".join(record.failed_nodes)))
+    failed = record.state == "Failed" and record.exit_code
+    fields = (
+        ("TrainJob", record.state),
+        ("reason", record.reason),
+        ("exitCode", str(exit_of(record.exit_code)) if failed else ""),
+        ("Terminating", ",".join(record.failed_nodes)),
+    )
+    return _facts(Source.ACCOUNTING if record.purged else Source.QUEUE, world.now, fields)
+
+
+@lru_cache(maxsize=512)
+def _facts(
+    source: Source, at: datetime, fields: tuple[tuple[str, str], ...]
+) -> tuple[Evidence, ...]:
+    """A listing says the same of thousands of objects, so that its facts are made once."""
     return tuple(
-        Evidence(source=source, field=name, value=value, read_at=world.now)
+        Evidence(source=source, field=name, value=value, read_at=at)
         for name, value in fields
         if value
     )

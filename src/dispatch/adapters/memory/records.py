@@ -112,19 +112,21 @@ class WorldObject:
     executions: list[Execution] = field(default_factory=list[Execution])
     forgotten: bool = False
     """A crash took even its submission."""
+    key: ObjectKey = field(init=False)
+    """Whose object it is."""
+    ref: str = field(init=False, default="")
+    """Its ref, which never changes; the shape gives it."""
+
+    def __post_init__(self) -> None:
+        order = self.order
+        self.key = ObjectKey(
+            job=order.id, store=order.store, submission=order.submission, attempt=order.attempt
+        )
 
     @property
     def record(self) -> Record:
         """What the controller knows now."""
         return self.versions[-1][1]
-
-    @property
-    def key(self) -> ObjectKey:
-        """Whose object it is."""
-        order = self.order
-        return ObjectKey(
-            job=order.id, store=order.store, submission=order.submission, attempt=order.attempt
-        )
 
     @property
     def queued(self) -> bool:

@@ -44,8 +44,10 @@ class SlurmShape(SlurmWrites):
 
     def ref(self, item: WorldObject) -> str:
         """Id, job, submission, base and attempt: an id alone is used again once it is free."""
-        order = item.order
-        return f"{item.id}:{order.id}:{order.submission}:{order.base}:{order.attempt}"
+        if not item.ref:
+            order = item.order
+            item.ref = f"{item.id}:{order.id}:{order.submission}:{order.base}:{order.attempt}"
+        return item.ref
 
     def instance(self, item: WorldObject) -> int | None:
         """Read it from the begin time."""

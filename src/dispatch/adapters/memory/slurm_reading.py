@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from signal import Signals, strsignal
 from typing import TYPE_CHECKING
 
@@ -97,11 +98,21 @@ def verdict_of(world: World, item: WorldObject) -> Verdict:
 
 
 def _evidence(source: Source, at: datetime, record: Record, reason: str) -> tuple[Evidence, ...]:
-    fields = [("job_state", record.state), ("state_reason", reason)]
-    if record.stage is Stage.ENDED:
-        fields.append(("exit_code", record.exit_code))
+    return _facts(
+        source, at, record.state, reason, record.exit_code if record.stage is Stage.ENDED else None
+    )
+
+
+@lru_cache(maxsize=512)
+def _facts(
+    source: Source, at: datetime, state: str, reason: str, exit_code: str | None
+) -> tuple[Evidence, ...]:
+    """A listing says the same of thousands of objects, so that its facts are made once."""
+    fields = (("job_state", state), ("state_reason", reason), ("exit_code", exit_code))
     return tuple(
-        Evidence(source=source, field=name, value=value, read_at=at) for name, value in fields
+        Evidence(source=source, field=name, value=value, read_at=at)
+        for name, value in fields
+        if value is not None
     )
 
 
