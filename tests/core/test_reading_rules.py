@@ -17,7 +17,6 @@ from core.builders import (
     header,
     held,
     intent,
-    judged,
     kinds,
     listing,
     opened,
@@ -29,7 +28,6 @@ from core.builders import (
     ref,
     row,
     running,
-    s,
     seen,
     settled_step,
     started,
@@ -41,7 +39,6 @@ from core.builders import (
 from dispatch.core.deciding import next_step
 from dispatch.core.landing import landing_bound
 from dispatch.model.journal import (
-    BoundsGrew,
     Decided,
     Ended,
     Forgot,
@@ -382,34 +379,3 @@ def test_new_evidence_is_recorded_of_an_end_alone() -> None:
     assert row(step(view, with_fact(ended(), "1"))) == "await save window"
     view = record(*opened(), read(with_fact(queued(), "1")))
     assert row(step(view, with_fact(queued(), "2"))) == "watch"
-
-
-# --- T5: the bounds of a header grow, and never shrink
-
-
-def test_bounds_that_have_grown_are_recorded_before_anything_is_decided_on_them() -> None:
-    wide = replace(DECLARED, call_bound=s("60s"), save_window=s("1s"))
-    made = step(record(*started()), gated(), declarations=wide)
-    assert row(made) == "widen bounds"
-    view, _ = settled_step(record(*started()), gated(), declarations=wide)
-    assert view.header.declarations == replace(DECLARED, call_bound=s("60s"))
-
-
-def test_bounds_never_shrink() -> None:
-    narrow = replace(DECLARED, call_bound=s("1s"), settling_reads=1)
-    assert kinds(step(record(*started()), gated(), declarations=narrow)) == ["Observed"]
-    view = tell(record(), BoundsGrew(declarations=narrow))
-    assert view.header.declarations == DECLARED
-
-
-def test_an_intent_that_is_open_is_settled_by_the_wider_bounds() -> None:
-    wide = replace(DECLARED, call_bound=s("600s"))
-    view, made = settled_step(record(*opening()), gated(), sent=100, declarations=wide)
-    assert waits(made)[0] == "await landing"
-    assert view.intents
-
-
-def test_an_ended_job_keeps_its_bounds() -> None:
-    view = judged(record(*ran()), succeeded())
-    wide = replace(DECLARED, call_bound=s("60s"))
-    assert row(step(view, succeeded(), sent=100, declarations=wide)) == "rest"

@@ -116,7 +116,7 @@ def situations() -> dict[str, tuple[JobView, tuple[Observation, ...], float]]:
 
 NAMES = sorted(situations())
 OF_THE_LISTING = {"stale listing", "widen bounds"}
-"""Rows that other things of a listing reach than its observations; test_reading_rules has them."""
+"""Rows that other things of a listing reach than its observations; test_reading_rules and test_bounds have them."""
 
 
 @pytest.mark.parametrize("name", NAMES)
