@@ -36,6 +36,9 @@ OPENED_AT_ONCE = 25
 
 _BLOCK = re.compile(r"^(?:scontrol: )*(?=JobId=[0-9]+ )", re.MULTILINE)
 _NUMBER = re.compile(r"JobId=([0-9]+) ")
+Looks = Mapping[str, Mapping[int, str]]
+"""What each section shows, by the numbers of the objects."""
+
 _OF_ANY = re.compile(r"\bjob \d+")
 
 
@@ -155,15 +158,18 @@ async def open_many(
         (len(refs) - 1) // OPENED_AT_ONCE - (len(refs) - 1 - at) // OPENED_AT_ONCE
         for at in range(len(refs))
     ]
-    return [_opened(answer, group, ref) for group, ref in zip(groups, refs, strict=True)]
+    looks = {one.name: _blocks(one.out) for one in answer.sections}
+    return [_opened(answer, looks, group, ref) for group, ref in zip(groups, refs, strict=True)]
 
 
-def _opened(answer: Answer, group: int, ref: Ref) -> DispatchError | None:
+def _opened(answer: Answer, looks: Looks, group: int, ref: Ref) -> DispatchError | None:
     what = what_opens(ref)
     alone = _alone(answer, group, ("before", "release", "between", "clear", "after"))
     if not alone and answer.section("late"):
         return _late(what)
-    own = _answer(answer, [found for one in alone if (found := _of_object(one, ref.number))])
+    shown = [(one, looks[f"{one.name} {group}"].get(ref.number)) for one in alone]
+    told = [_of_object(one, block, ref.number) for one, block in shown]
+    own = _answer(answer, [one for one in told if one is not None])
     try:
         before = judge_before(own, what)
         if before.name != object_name(ref.job) or not _is_of(before.comment, ref):
@@ -179,11 +185,10 @@ def _is_of(comment: str, ref: Ref) -> bool:
     return comment.startswith("dispatch/1 ") and marks in f"{comment} "
 
 
-def _of_object(section: Section, number: int) -> Section | None:
+def _of_object(section: Section, block: str | None, number: int) -> Section | None:
     """What a section says of one object; ``None`` where a later look does not show it."""
     if section.name in ("release", "clear"):
         return replace(section, err=_told_of(section.err, number), out="")
-    block = _blocks(section.out).get(number)
     if block is not None:
         return replace(section, out=block, rc=0)
     if section.name != "before":
