@@ -58,6 +58,10 @@ class Breakable(MemoryBackend):
         self.writes.append("release")
         await super().release(ref, instance, meta)
 
+    async def requeue(self, ref: str, meta: CallMeta) -> None:
+        self.writes.append("requeue")
+        await super().requeue(ref, meta)
+
     async def inspect(self, ref: str) -> Observation:
         return self.show(await super().inspect(ref))
 

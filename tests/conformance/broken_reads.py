@@ -102,6 +102,14 @@ class FindsTheNewest(Breakable):
 
 
 @broken
+class FindsByNameAlone(Breakable):
+    """a find that passes over what somebody has renamed"""
+
+    async def find(self, job: str, known: Sequence[str] = ()) -> Reading:  # noqa: ARG002 - that is the fault
+        return await super().find(job)
+
+
+@broken
 class FindsNothingLoudly(Breakable):
     """a find that takes an empty answer for an error"""
 

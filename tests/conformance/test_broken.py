@@ -8,15 +8,20 @@ from itertools import chain
 
 import pytest
 
-from conformance import broken_answers, broken_causes, broken_holds, broken_reads, broken_writes
+from conformance import (
+    broken_answers,
+    broken_causes,
+    broken_holds,
+    broken_optional,
+    broken_reads,
+    broken_writes,
+)
 from conformance.breaking import BROKEN, Breakable
 from dispatch.conformance import BACKEND, Outcome, run_suite
 
-SETS = (broken_answers, broken_causes, broken_holds, broken_reads, broken_writes)
+SETS = (broken_answers, broken_causes, broken_holds, broken_optional, broken_reads, broken_writes)
 
 MOST_FAILURES = 3
-SKIPPED_IN_MEMORY = {"a renamed object is found by its recorded ref"}
-"""No memory world can be made to do what these need; tests/conformance/test_slurm.py runs them."""
 
 
 @cache
@@ -40,7 +45,7 @@ def test_each_check_catches_a_broken_adapter(capsys: pytest.CaptureFixture[str])
     caught = set(chain.from_iterable(map(failures, BROKEN)))
     with capsys.disabled():
         print(f"\n{len(BROKEN)} broken adapters, {len(BACKEND)} checks\n{matrix()}")  # noqa: T201 - a report for people
-    assert {check.name for check in BACKEND} - caught == SKIPPED_IN_MEMORY
+    assert {check.name for check in BACKEND} - caught == set()
 
 
 def test_there_are_many_broken_adapters() -> None:

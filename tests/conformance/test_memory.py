@@ -1,4 +1,4 @@
-"""The backend suite on the memory adapter, without and with accounting."""
+"""The backend suite on the memory adapter: both shapes, and Slurm's with accounting."""
 
 from __future__ import annotations
 
@@ -13,10 +13,13 @@ from dispatch.conformance.harness import Harness
 from dispatch.conformance.memory import MemoryHarness
 from dispatch.conformance.pytest import backend_suite
 
-ACCOUNTING: dict[str, Any] = {
-    "capabilities": {"AccountingHistory": {"value": "yes", "source": "probed"}}
+WORLDS: dict[str, dict[str, Any]] = {
+    "slurm": {},
+    "slurm with accounting": {
+        "capabilities": {"AccountingHistory": {"value": "yes", "source": "probed"}}
+    },
+    "kubeflow": {"shape": "kubeflow"},
 }
-WORLDS = {"no accounting": {}, "accounting": ACCOUNTING}
 ALLOWED = Path(__file__).with_name("allowed-skips-memory.txt")
 
 test_the_memory_adapter = backend_suite()
@@ -24,7 +27,8 @@ test_the_memory_adapter = backend_suite()
 
 @pytest.fixture
 def harness() -> Harness:
-    return MemoryHarness()
+    """As a third party would write it; accounting, so that nothing is skipped."""
+    return MemoryHarness(**WORLDS["slurm with accounting"])
 
 
 @pytest.mark.parametrize("world", WORLDS)

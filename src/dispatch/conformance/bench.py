@@ -13,7 +13,7 @@ from dispatch.conformance.scheduler import Made, Scheduler
 from dispatch.conformance.verdicts import Broken, expect
 from dispatch.model.answers import Capability, Tristate
 from dispatch.model.epoch import ulid
-from dispatch.model.errors import DispatchError
+from dispatch.model.errors import DispatchError, NotFound
 from dispatch.model.holds import base_of
 from dispatch.model.job import Job
 from dispatch.model.status import Gate, Observation, State
@@ -25,7 +25,9 @@ from dispatch.spi.adapter import (
     HoldMeta,
     Lister,
     MultiFinder,
+    Requeuer,
     StartOrder,
+    Watcher,
 )
 
 STORE = ulid(0, b"conform-st")
@@ -99,6 +101,22 @@ class Bench:
             raise Broken("the backend is no CessationSignal")
         return backend
 
+    @property
+    def requeuer(self) -> Requeuer:
+        """The backend as what can run an ended object again."""
+        backend = self.backend
+        if not isinstance(backend, Requeuer):
+            raise Broken("the backend is no Requeuer")
+        return backend
+
+    @property
+    def watcher(self) -> Watcher:
+        """The backend as what can be watched."""
+        backend = self.backend
+        if not isinstance(backend, Watcher):
+            raise Broken("the backend is no Watcher")
+        return backend
+
     async def view(self, *, read_only: bool = False) -> Backend:
         """Open one more view."""
         backend = await self.harness.open(read_only=read_only)
@@ -118,6 +136,10 @@ class Bench:
     def meta(self, ahead: timedelta = timedelta(minutes=1)) -> CallMeta:
         """A deadline so far ahead."""
         return CallMeta(deadline=self.harness.now() + ahead)
+
+    def late(self) -> CallMeta:
+        """A deadline that has passed."""
+        return self.meta(timedelta(seconds=-1))
 
     def holding(self, instance: int, ahead: timedelta = timedelta(minutes=1)) -> HoldMeta:
         """A hold of that instance."""
@@ -178,10 +200,14 @@ class Bench:
         await self.running(made)
         return made
 
-    async def start_stopped(self) -> Made:
-        """Make an object and stop it before it runs."""
+    async def start_ended(self) -> Made:
+        """Make an object that has ended and is still shown: stopped before it runs, or where a stop deletes, finished."""
         made = await self.start()
         await self.stop(made)
+        if await self.gone(made) is not None:
+            return made
+        made = await self.start_running()
+        await self.scheduler.finish(made, 0)
         await self.ended(made)
         return made
 
@@ -218,6 +244,15 @@ class Bench:
         return await self.until(
             made, lambda seen: seen.state.ended and not seen.cleaning, "ended and cleaned up"
         )
+
+    async def gone(self, made: Made) -> Observation | None:
+        """Wait until it has ended and is cleaned up, or is shown no more, as where a stop deletes; then nothing finds it."""
+        try:
+            return await self.ended(made)
+        except NotFound:
+            left = [one.ref for one in await self.objects(made.order.id)]
+            expect(made.ref not in left, "a find shows what an inspection does not")
+            return None
 
     async def stays(
         self, made: Made, state: State = State.PENDING, *, gate: Gate | None = None

@@ -37,6 +37,10 @@ class Harness(ABC):
 
     timings = Timings()
     scheduler = Scheduler()
+    patience = 10.0
+    """How many seconds of real time a watch may take to tell of a change."""
+    flood = 100
+    """How many objects, made and stopped, are more changes than the buffer of a watch holds."""
     adapter: str
     """The adapter's name in the registry."""
 

@@ -11,20 +11,28 @@ from msgspec.structs import replace
 from dispatch.adapters.memory import (
     Env,
     MemoryBackend,
+    ShapeName,
     World,
     call_start,
     decode_settings,
 )
 from dispatch.conformance.harness import Harness
 from dispatch.conformance.scheduler import Made, Scheduler
+from dispatch.conformance.verdicts import CannotDo
 from dispatch.model.answers import Capability, Tristate
-from dispatch.model.errors import DispatchError, Rejected
+from dispatch.model.errors import DispatchError, Rejected, Unsupported
 from dispatch.model.job import Job
 from dispatch.spi.adapter import CallMeta
 from dispatch.testing.clock import ManualClock
 
-MOST_IDS = 12
-SETTINGS: dict[str, Any] = {"nodes": 8, "maxJobId": MOST_IDS, "slurmdTimeout": "40s"}
+MOST_IDS = 32
+SETTINGS: dict[str, Any] = {
+    "nodes": 8,
+    "maxJobId": MOST_IDS,
+    "slurmdTimeout": "40s",
+    "watchBuffer": 16,
+    "reviveEnded": False,
+}
 
 
 class MemoryScheduler(Scheduler):
@@ -90,7 +98,10 @@ class MemoryScheduler(Scheduler):
 
     async def mark_requeueable(self, made: Made) -> None:
         """Set its requeue bit while it is pending."""
-        self.env.requeue_externally(made.ref)
+        try:
+            self.env.requeue_externally(made.ref)
+        except Unsupported as error:
+            raise CannotDo(str(error.what)) from error
 
     async def requeue_as_owner(self, made: Made) -> None:
         """Requeue it by hand; an object that is final refuses."""
@@ -99,12 +110,21 @@ class MemoryScheduler(Scheduler):
         except DispatchError:
             return
 
+    async def rename(self, made: Made) -> None:
+        """Call it otherwise by hand."""
+        try:
+            self.env.rename(made.ref, "mine")
+        except Unsupported as error:
+            raise CannotDo(str(error.what)) from error
+
     async def purge(self, made: Made) -> None:
         """Let the queue forget it."""
         self.env.purge_now(made.ref)
 
     async def reuse_id(self, made: Made) -> None:
         """Purge it, and take every other id, so that the next object gets its id."""
+        if self._harness.world.settings.shape is not ShapeName.SLURM:
+            raise CannotDo("a uid is never given twice")
         self.env.purge_now(made.ref)
         backend = self._harness.view()
         deadline = self._harness.now() + timedelta(minutes=1)
@@ -141,6 +161,8 @@ class MemoryHarness(Harness):
     """The memory adapter, or a class of backend that is made of it, with these settings."""
 
     adapter = "memory"
+    patience = 0.2
+    flood = 20
 
     def __init__(self, kind: type[MemoryBackend] = MemoryBackend, **settings: Any) -> None:
         self.kind = kind

@@ -11,7 +11,9 @@ from dispatch.conformance.backend import (
     refs,
     refusing,
     replies,
+    requeuing,
     stopping,
+    watching,
 )
 from dispatch.conformance.backend.suite import BACKEND
 
@@ -27,5 +29,7 @@ __all__ = [
     "refs",
     "refusing",
     "replies",
+    "requeuing",
     "stopping",
+    "watching",
 ]

@@ -28,7 +28,7 @@ async def a_find_of_a_job_without_objects_is_answered_and_empty(on: Bench) -> No
 @check()
 async def a_find_shows_what_has_ended(on: Bench) -> None:
     """A supervisor that comes late must see how it ended (12, E6)."""
-    made = await on.start_stopped()
+    made = await on.start_ended()
     found = await on.objects(made.order.id)
     expect_same([one.ref for one in found if one.state.ended], [made.ref], "the ended objects")
 
@@ -94,7 +94,7 @@ async def a_controller_that_came_back_has_another_boot(on: Bench) -> None:
 async def finding_many_shows_what_single_finds_show(on: Bench) -> None:
     """One listing per poll, however many jobs (04)."""
     running = await on.start_running()
-    gated, ended, other = await on.start(), await on.start_stopped(), await on.start()
+    gated, ended, other = await on.start(), await on.start_ended(), await on.start()
     jobs = [made.order.id for made in (running, gated, ended)]
     many = await on.finder.find_many(jobs)
     singles = [one for job in jobs for one in await on.objects(job)]
@@ -126,7 +126,7 @@ async def finding_no_jobs_finds_nothing(on: Bench) -> None:
 @check(needs=Lister)
 async def a_listing_of_the_living_shows_what_has_not_ended(on: Bench) -> None:
     """An orphan that is not listed is never swept, and one that has ended needs no sweep (12, T1)."""
-    gated, running, ended = await on.start(), await on.start_running(), await on.start_stopped()
+    gated, running, ended = await on.start(), await on.start_running(), await on.start_ended()
     living = {one.ref: one for one in await on.lister.list_living()}
     for made in (gated, running):
         expect(made.ref in living, f"{made.ref} is not listed")

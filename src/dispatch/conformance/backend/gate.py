@@ -60,7 +60,7 @@ async def a_second_open_changes_nothing(on: Bench) -> None:
 @check()
 async def an_open_of_an_ended_object_is_finished(on: Bench) -> None:
     """Its caller must learn that nothing will run (02, errors)."""
-    made = await on.start_stopped()
+    made = await on.start_ended()
     with refused(Finished):
         await on.open(made)
 

@@ -113,18 +113,22 @@ async def an_earlier_hold_that_lands_late_replaces_no_later_one(on: Bench) -> No
 
 
 @check(needs=Holder, claims=HOLD)
-async def a_hold_on_a_running_object_is_a_conflict(on: Bench) -> None:
-    """It would come too late, and must not say that it did not (03)."""
+async def a_hold_on_a_running_object_is_a_conflict_or_ends_its_execution(on: Bench) -> None:
+    """Or it ends the execution and says so; it must not say well and let it run (03; memory adapter, shapes)."""
     made = await on.start_running()
-    with refused(Conflict):
+    try:
         await on.hold(made, 1)
-    expect_same((await on.see(made)).state, State.RUNNING, "the running object")
+    except Conflict:
+        expect_same((await on.see(made)).state, State.RUNNING, "the running object")
+        return
+    seen = await on.stays(made)
+    expect_same((seen.cause, await instance_of(on, made)), (Cause.HELD, 1), "what was running")
 
 
 @check(needs=Holder, claims=HOLD)
 async def a_hold_on_an_ended_object_is_finished(on: Bench) -> None:
     """There is nothing to keep from starting (03)."""
-    made = await on.start_stopped()
+    made = await on.start_ended()
     with refused(Finished):
         await on.hold(made, 1)
 
@@ -135,7 +139,8 @@ async def a_release_of_an_ended_object_is_finished(on: Bench) -> None:
     made = await on.start()
     await on.hold(made, 1)
     await on.stop(made)
-    await on.ended(made)
+    if await on.gone(made) is None:
+        made = await on.start_ended()
     with refused(Finished):
         await on.release(made, 1)
 

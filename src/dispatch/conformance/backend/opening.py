@@ -10,12 +10,14 @@ from dispatch.conformance.verdicts import expect, expect_same, refused
 from dispatch.model.answers import Capability, Tristate
 from dispatch.model.errors import Invalid, ReadOnly, Unavailable, Unsupported
 from dispatch.model.status import State
-from dispatch.spi.adapter import CessationSignal, Holder, OutputReader
+from dispatch.spi.adapter import CessationSignal, Holder, OutputReader, Requeuer, Watcher
 
 PROTOCOLS = {
     Capability.HOLD: Holder,
     Capability.CESSATION: CessationSignal,
     Capability.OUTPUT: OutputReader,
+    Capability.WATCH: Watcher,
+    Capability.REQUEUE: Requeuer,
 }
 NOT_YES = (Tristate.NO, Tristate.UNKNOWN)
 
