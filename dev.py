@@ -180,6 +180,13 @@ def slurm(arguments: list[str]) -> int:
     return call(BIN / "python", "-m", "pytest", "-m", "slurm", *arguments, env=env)
 
 
+def chaos(arguments: list[str]) -> int:
+    """Submit, kill and pause everything on a real Slurm, and judge what became of it (`--jobs 300 --seed 7`)."""
+    prepare()
+    paths = {"PYTHONPATH": os.pathsep.join(("src", "tests", "."))}
+    return call(BIN / "python", "-m", "chaos.run", *arguments, env=paths)
+
+
 def check(arguments: list[str]) -> int:
     """Format, lint, types and import contracts; `check --fix` repairs what can be repaired."""
     if arguments not in ([], ["--fix"]):
@@ -299,6 +306,7 @@ RECIPES: dict[str, Callable[[list[str]], int]] = {
     "test": test,
     "cover": cover,
     "slurm": slurm,
+    "chaos": chaos,
     "mutate": mutate,
     "rules": rules,
     "bench": bench,
