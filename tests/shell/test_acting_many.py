@@ -33,7 +33,8 @@ def settled(world: World, job: str) -> list[Outcome]:
 
 
 def test_starts_and_opens_go_together_in_chunks_and_every_intent_comes_first(world: World) -> None:
-    jobs, calls = several(world, MOST_TOGETHER + 11), []
+    jobs = several(world, MOST_TOGETHER + 11)
+    calls: list[tuple[str, int]] = []
 
     class Watching(MemoryBackend):
         async def start_many(self, orders: Sequence[StartOrder], meta: CallMeta) -> Any:
