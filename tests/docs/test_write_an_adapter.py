@@ -1,0 +1,40 @@
+"""The example of the guide is a whole adapter: it passes the backend suite, and skips only what it does not offer."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from types import ModuleType
+
+import pytest
+
+from dispatch.conformance import BACKEND, Harness, Outcome, run_suite
+from docs.blocks import ROOT, blocks_of
+
+GUIDE = ROOT / "docs" / "how-to" / "write-an-adapter.md"
+PARTS = ("example: adapter", "example: harness", "example: tests")
+
+
+@pytest.fixture
+def example(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """The module that a reader gets who copies the blocks one after the other."""
+    blocks = {block.mark: block.text for block in blocks_of(GUIDE)}
+    module = ModuleType("dispatch_shelf")
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    for part in PARTS:
+        exec(compile(blocks[part], f"{GUIDE}, {part}", "exec"), module.__dict__)  # noqa: S102 - our own page
+    return module
+
+
+def test_the_example_passes_and_runs_a_third_of_the_suite(example: ModuleType) -> None:
+    harness: Harness = example.ShelfHarness()
+    results = asyncio.run(run_suite(harness, BACKEND))
+    failed = [f"{one.name}: {one.reason}" for one in results if one.verdict is Outcome.FAILED]
+    assert not failed, "\n".join(failed)
+    passed = [one.name for one in results if one.verdict is Outcome.PASSED]
+    assert len(passed) > len(BACKEND) / 3
+
+
+def test_the_example_gives_pytest_a_test_of_each_check(example: ModuleType) -> None:
+    (mark,) = example.test_the_shelf_adapter.pytestmark
+    assert len(mark.args[1]) == len(BACKEND)
