@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 SHAPES = ["slurm", "kubeflow"]
 OPTIONAL = [
     "Holder", "Requeuer", "NativePolicyCompiler", "Watcher", "CessationSignal", "IdentityWeakener",
-    "MultiFinder", "Lister",
+    "MultiFinder", "MultiWriter", "Lister",
 ]  # fmt: skip
 
 

@@ -388,3 +388,9 @@ def test_what_waits_says_for_what() -> None:
     assert bench.cause(first) is Cause.AWAITING_READMISSION
     bench.pass_time(10)
     assert bench.cause(first) is None
+
+
+def test_uids_do_not_wrap() -> None:
+    bench = kubeflow(maxJobId=1)
+    refs = [bench.start(number) for number in range(1, 4)]
+    assert [ref.split(":")[0] for ref in refs] == ["uid-1", "uid-2", "uid-3"]
