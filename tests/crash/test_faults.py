@@ -20,7 +20,7 @@ from dispatch.model.journal import Entry, Intended, Outcome, Settled
 from dispatch.model.status import State
 from dispatch.spi import adapter
 from dispatch.spi.adapter import CallMeta, StartOrder
-from dispatch.spi.store import Query, Store
+from dispatch.spi.store import Query, Store, Turn
 from dispatch.stores.sqlite import SqliteStore
 from dispatch.testing.clock import ManualClock
 from dispatch.testing.faults import (
@@ -51,8 +51,10 @@ def test_a_wrapped_backend_offers_what_the_backend_within_offers(kind: Any) -> N
 
 
 def test_the_protocols_differ_so_that_the_comparison_says_something() -> None:
-    slurm, bare = object.__new__(SlurmBackend), object.__new__(FaultyBackend)
-    assert all(isinstance(slurm, protocol) for protocol in OPTIONAL)
+    slurm, memory = object.__new__(SlurmBackend), object.__new__(MemoryBackend)
+    bare = object.__new__(FaultyBackend)
+    for protocol in OPTIONAL:
+        assert isinstance(slurm, protocol) or isinstance(memory, protocol), protocol
     assert not any(isinstance(bare, protocol) for protocol in OPTIONAL)
 
 
@@ -81,6 +83,8 @@ METHODS: dict[str, Callable[[Store], object]] = {
     "list": lambda store: store.list(Query()),
     "due": lambda store: store.due(NOW, 1),
     "reschedule": lambda store: store.reschedule(job_id(1), None),
+    "reschedule_all": lambda store: store.reschedule_all([Turn(job=job_id(1), due=None)]),
+    "versions": lambda store: store.versions([job_id(1)]),
     "claim": lambda store: store.claim([job_id(1)], "me", NOW, NOW),
     "unclaim": lambda store: store.unclaim("me"),
     "unbeat": lambda store: store.unbeat("me"),
@@ -136,6 +140,13 @@ CALLS: dict[str, Callable[[Any], Awaitable[object]]] = {
     "release": lambda backend: backend.release("r", 1, META),
     "find": lambda backend: backend.find(job_id(1)),
     "find_many": lambda backend: backend.find_many([job_id(1)]),
+    "start_many": lambda backend: backend.start_many([gated(2)], META),
+    "open_many": lambda backend: backend.open_many(["r"], META),
+    "requeue": lambda backend: backend.requeue("r", META),
+    "restore_requeue_bit": lambda backend: backend.restore_requeue_bit("r", META),
+    "watch": lambda backend: backend.watch(),
+    "weakness": lambda backend: backend.weakness("r"),
+    "list_living": lambda backend: backend.list_living(),
     "inspect": lambda backend: backend.inspect("r"),
     "nodes": lambda backend: backend.nodes((), "r"),
     "close": lambda backend: backend.close(),

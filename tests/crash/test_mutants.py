@@ -14,6 +14,7 @@ from crash.site import POLL, Process, Records, Site
 from crash.stories import BY_NAME
 from dispatch.adapters.memory import MemoryBackend
 from dispatch.core import landing
+from dispatch.model.answers import Capability
 from dispatch.model.journal import Intended, Intent, Outcome, Settled, Verb
 from dispatch.model.status import Listing
 from dispatch.model.steps import Call
@@ -58,7 +59,7 @@ class OutcomeFirst(Writer):
         if intended is None:
             return None
         landed = Settled(intent=intent.id, outcome=Outcome.LANDED, ref=intent.ref)
-        after = self._record(intended, landed)
+        after = self.record(intended, landed)
         await self._call(intended, intent, listing)
         return after
 
@@ -74,7 +75,7 @@ class IntentAfter(Writer):
         intent = intend(view, call, listing, self.ledger.clock.now())
         settled = await self._call(view, intent, listing)
         intended = self.ledger.append(view, (Intended(intent=intent),))
-        return intended if intended is None or settled is None else self._record(intended, settled)
+        return intended if intended is None or settled is None else self.record(intended, settled)
 
 
 class IntentAfterProcess(WithWriter):
@@ -100,10 +101,17 @@ class ChargedApart(Process):
 class Timeless(MemoryBackend):
     """Compares no deadline where the command runs."""
 
-    def _write(self, verb: str, ref: str, meta: CallMeta, steps: Any) -> Any:
-        return super()._write(
-            verb, ref, replace(meta, deadline=meta.deadline + timedelta(days=1)), steps
-        )
+    def _write(
+        self,
+        verb: str,
+        ref: str,
+        meta: CallMeta,
+        steps: Any,
+        *,
+        needs: Capability | None = None,
+    ) -> Any:
+        late = replace(meta, deadline=meta.deadline + timedelta(days=1))
+        return super()._write(verb, ref, late, steps, needs=needs)
 
 
 class TimelessProcess(Process):

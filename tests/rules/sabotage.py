@@ -208,6 +208,14 @@ SABOTAGES: tuple[Sabotage, ...] = (
         "tests/rules/test_stated.py", "the_bounds_of_the_header_rule_whatever_the_cluster_declares_since",
     ),
     _broken(
+        "T5", f"{CORE}/folding.py", "view.header.declarations.widened(event.declarations)", "event.declarations",
+        "tests/core/test_bounds.py", "bounds_never_shrink",
+    ),
+    _broken(
+        "T5", f"{CORE}/deciding.py", "    widen_bounds,\n    record_what_was_read,\n    stop", "    record_what_was_read,\n    stop",
+        "tests/core/test_bounds.py", "bounds_that_have_grown_are_recorded_before_anything_is_decided_on_them",
+    ),
+    _broken(
         "B1", f"{CORE}/starting.py", "due = decision.due + s.view.header.declarations.clock_skew", "due = decision.due",
         "tests/core/test_recovery_waits.py", "the_next_submission_is_never_early_whatever_clock_recorded_the_end",
     ),

@@ -120,7 +120,8 @@ class Sweeper:
             self._told.update(new)
 
     async def _wake(self, cluster: Cluster, jobs: list[str]) -> None:
-        mine = [job for job in jobs if job in self.claim(jobs)] if jobs else []
+        claimed = self.claim(jobs) if jobs else frozenset[str]()
+        mine = [job for job in jobs if job in claimed]
         if not mine:
             return
         log.warning("cluster %s: something lives of jobs that have ended: %s", cluster.alias, mine)

@@ -9,6 +9,8 @@ from typing import Any, Self, TypeVar, cast
 from dispatch.model.answers import Answers, ClusterIdentity, Declarations
 from dispatch.model.errors import DispatchError
 from dispatch.model.job import Job
+from dispatch.model.plan import Plan
+from dispatch.model.policy import Policy
 from dispatch.model.status import NodeReport, Observation
 from dispatch.spi.adapter import (
     Backend,
@@ -17,12 +19,19 @@ from dispatch.spi.adapter import (
     Checker,
     Holder,
     HoldMeta,
+    IdentityWeakener,
+    Lister,
+    Living,
     MultiFinder,
     MultiWriter,
+    NativePolicyCompiler,
     OutputPlace,
     OutputReader,
     Reading,
+    Requeuer,
     StartOrder,
+    Watch,
+    Watcher,
 )
 from dispatch.testing.points import Points
 
@@ -112,6 +121,40 @@ class _Holding(FaultyBackend):
         await self._call("call release", lambda: inner.release(ref, instance, meta))
 
 
+class _Requeuing(FaultyBackend):
+    async def requeue(self, ref: str, meta: CallMeta) -> None:
+        inner = cast("Requeuer", self.inner)
+        await self._call("call requeue", lambda: inner.requeue(ref, meta))
+
+    async def restore_requeue_bit(self, ref: str, meta: CallMeta) -> None:
+        inner = cast("Requeuer", self.inner)
+        await self._call("call restore requeue bit", lambda: inner.restore_requeue_bit(ref, meta))
+
+
+class _Compiling(FaultyBackend):
+    def compile_native(self, policy: Policy, plan: Plan) -> dict[str, str]:
+        self.points.alive()
+        return cast("NativePolicyCompiler", self.inner).compile_native(policy, plan)
+
+
+class _Watching(FaultyBackend):
+    async def watch(self) -> Watch:
+        inner = cast("Watcher", self.inner)
+        return await self._read(inner.watch)
+
+
+class _Weakening(FaultyBackend):
+    async def weakness(self, ref: str) -> str | None:
+        inner = cast("IdentityWeakener", self.inner)
+        return await self._read(lambda: inner.weakness(ref))
+
+
+class _Listing(FaultyBackend):
+    async def list_living(self) -> tuple[Living, ...]:
+        inner = cast("Lister", self.inner)
+        return await self._read(inner.list_living)
+
+
 class _Checking(FaultyBackend):
     def check(self, job: Job) -> None:
         self.points.alive()
@@ -167,6 +210,11 @@ class _Reading(FaultyBackend):
 
 _OPTIONAL: dict[Any, type[FaultyBackend]] = {
     Holder: _Holding,
+    Requeuer: _Requeuing,
+    NativePolicyCompiler: _Compiling,
+    Watcher: _Watching,
+    IdentityWeakener: _Weakening,
+    Lister: _Listing,
     Checker: _Checking,
     MultiFinder: _Finding,
     MultiWriter: _Writing,
