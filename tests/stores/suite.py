@@ -1,12 +1,29 @@
-"""What every record store must do, whatever it is made of: one check a function, and its name says what holds.
-
-A check takes ``open_store``: each call of it opens the same records once more, and they begin empty. What is opened, the
-check closes.
-"""
+"""The shipped store suite as plain functions, for tests that run it under conditions of their own."""
 
 from __future__ import annotations
 
-from stores import suite_questions, suite_records
-from stores.checking import CHECKS, Check, OpenStore
+import asyncio
+from collections.abc import Callable
 
-__all__ = ["CHECKS", "Check", "OpenStore", "suite_questions", "suite_records"]
+from dispatch.conformance.checks import Check as Shipped
+from dispatch.conformance.store import STORE, OpenStore
+
+Check = Callable[[OpenStore], None]
+
+
+def plain(check: Shipped[OpenStore]) -> Check:
+    """A check that runs to its end in a loop of its own, under its own name."""
+
+    def run(open_store: OpenStore) -> None:
+        async def prove() -> None:
+            await check.prove(open_store)
+
+        asyncio.run(prove())
+
+    run.__name__ = check.name.replace(" ", "_")
+    return run
+
+
+CHECKS: list[Check] = [plain(check) for check in STORE]
+
+__all__ = ["CHECKS", "Check", "OpenStore"]

@@ -18,9 +18,8 @@ from dispatch.stores.sqlite.journal import insert
 from dispatch.stores.sqlite.rows import summary_row
 from dispatch.stores.sqlite.schema import MIGRATIONS, migrate, version_of
 from dispatch.stores.sqlite.store import _INSERT_JOB
-from stores.checking import Check
 from stores.samples import NOW, SECOND, grow, header, hold, job_id, make, summary
-from stores.suite import CHECKS
+from stores.suite import CHECKS, Check
 
 RELEASED = Path(__file__).parent / "schemas"
 NEWER = (*MIGRATIONS, ("CREATE TABLE later (id INTEGER)", "INSERT INTO later VALUES (7)"))

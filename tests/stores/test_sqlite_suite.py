@@ -6,14 +6,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from dispatch.conformance.pytest import store_suite
 from dispatch.stores.sqlite import SqliteStore
 from stores.samples import NOW
-from stores.suite import CHECKS, Check
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from dispatch.conformance import OpenStore
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-def test_the_embedded_store_passes_the_suite(check: Check, tmp_path: Path) -> None:
-    check(lambda: SqliteStore.open(tmp_path / "made" / "here" / "records.db", now=NOW))
+test_the_embedded_store_passes = store_suite()
+
+
+@pytest.fixture
+def open_store(tmp_path: Path) -> OpenStore:
+    return lambda: SqliteStore.open(tmp_path / "made" / "here" / "records.db", now=NOW)

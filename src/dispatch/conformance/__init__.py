@@ -8,18 +8,21 @@ from dispatch.conformance.backend import BACKEND
 from dispatch.conformance.bench import Bench
 from dispatch.conformance.checks import Check, Suite
 from dispatch.conformance.harness import Harness, Timings
-from dispatch.conformance.running import run_check, run_suite
+from dispatch.conformance.running import run_check, run_store_suite, run_suite
 from dispatch.conformance.scheduler import Made, Scheduler
+from dispatch.conformance.store import STORE, OpenStore
 from dispatch.conformance.verdicts import Broken, CannotDo, Outcome, Result, expect, refused
 
 __all__ = [
     "BACKEND",
+    "STORE",
     "Bench",
     "Broken",
     "CannotDo",
     "Check",
     "Harness",
     "Made",
+    "OpenStore",
     "Outcome",
     "Result",
     "Scheduler",
@@ -28,5 +31,6 @@ __all__ = [
     "expect",
     "refused",
     "run_check",
+    "run_store_suite",
     "run_suite",
 ]

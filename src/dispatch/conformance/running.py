@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
+from functools import partial
 
 from dispatch.conformance.bench import Bench
 from dispatch.conformance.checks import Check
 from dispatch.conformance.harness import Harness
+from dispatch.conformance.store.suite import OpenStore
 from dispatch.conformance.verdicts import Broken, CannotDo, Outcome, Result
 from dispatch.model.errors import DispatchError
 
@@ -14,24 +16,34 @@ from dispatch.model.errors import DispatchError
 async def run_check(harness: Harness, check: Check[Bench]) -> Result:
     """Run one check on a fresh bench."""
     bench = Bench(harness)
-    try:
+
+    async def prove() -> None:
         await bench.begin()
         if reason := why_not(bench, check):
-            return Result(name=check.name, verdict=Outcome.SKIPPED, reason=reason)
+            raise CannotDo(reason)
         await check.prove(bench)
-    except CannotDo as cannot:
-        return Result(name=check.name, verdict=Outcome.SKIPPED, reason=str(cannot))
-    except Broken as broken:
-        return Result(name=check.name, verdict=Outcome.FAILED, reason=str(broken))
-    except DispatchError as error:
-        reason = f"refused as {error.kind}: {error}"
-        return Result(name=check.name, verdict=Outcome.FAILED, reason=reason)
-    except Exception as error:  # noqa: BLE001 - whatever an adapter raises is a finding about it
-        reason = f"raised {type(error).__name__}, which is no error of dispatch: {error}"
-        return Result(name=check.name, verdict=Outcome.FAILED, reason=reason)
+
+    try:
+        return await judged(check.name, prove)
     finally:
         await bench.end()
-    return Result(name=check.name, verdict=Outcome.PASSED)
+
+
+async def judged(name: str, prove: Callable[[], Awaitable[None]]) -> Result:
+    """Run a proof, and say what came of it."""
+    try:
+        await prove()
+    except CannotDo as cannot:
+        return Result(name=name, verdict=Outcome.SKIPPED, reason=str(cannot))
+    except Broken as broken:
+        return Result(name=name, verdict=Outcome.FAILED, reason=str(broken))
+    except DispatchError as error:
+        reason = f"refused as {error.kind}: {error}"
+        return Result(name=name, verdict=Outcome.FAILED, reason=reason)
+    except Exception as error:  # noqa: BLE001 - whatever is raised is a finding about what raised it
+        reason = f"raised {type(error).__name__}, which is no error of dispatch: {error}"
+        return Result(name=name, verdict=Outcome.FAILED, reason=reason)
+    return Result(name=name, verdict=Outcome.PASSED)
 
 
 def why_not(bench: Bench, check: Check[Bench]) -> str:
@@ -60,3 +72,10 @@ async def run_suite(
     finally:
         await harness.close()
     return results
+
+
+async def run_store_suite(
+    new_store: Callable[[], OpenStore], checks: Iterable[Check[OpenStore]]
+) -> list[Result]:
+    """Run these checks, each on records of its own: ``new_store`` gives what opens them, and they begin empty."""
+    return [await judged(check.name, partial(check.prove, new_store())) for check in checks]

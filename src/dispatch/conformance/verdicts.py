@@ -46,12 +46,13 @@ def expect_same(found: object, wanted: object, what: str) -> None:
 
 
 @contextmanager
-def refused(*errors: type[DispatchError]) -> Generator[None]:
-    """Demand that what is done inside is refused with one of these errors, and no other."""
+def refused(*errors: type[DispatchError], naming: str = "") -> Generator[None]:
+    """Demand that what is done inside is refused with one of these errors, and no other, whose text has ``naming``."""
     wanted = " or ".join(error.kind for error in errors)
     try:
         yield
-    except errors:
+    except errors as error:
+        expect(naming in str(error), f"the refusal does not name {naming}: {error}")
         return
     except DispatchError as error:
         raise Broken(f"refused as {error.kind}, not as {wanted}: {error}") from error
