@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 
 from chaos.judge import Deed, Done, Killed
 from chaos.schedule import Fault, Kind
@@ -88,7 +89,7 @@ class Injector:
         for fault in schedule:
             if self.site.wait_for(max(0, begin + fault.at - time.time())):
                 return
-            self.apart(lambda fault=fault: self._carry_out(fault))
+            self.apart(partial(self._carry_out, fault))
 
     def apart(self, work: Callable[[], object]) -> threading.Thread:
         """Do it in a thread of its own; what it cannot do is remembered, and no end of the run."""
@@ -173,7 +174,7 @@ class Injector:
     def preempt(self, key: str, node: str) -> None:
         """Let another user have all the accelerators of a node for a moment, in a partition that comes first."""
         since = time.time()
-        self.site.lab.text(
+        self.site.insist(
             "bob", "sbatch", "-p", "high", "-w", node, "--gres=gpu:8", "-t", "1", "-o", "/dev/null",
             "--wrap", "sleep 2",
         )  # fmt: skip
@@ -182,7 +183,7 @@ class Injector:
     def cancel(self, key: str, number: str) -> None:
         """Cancel a running job as its owner, outside of dispatch."""
         since = time.time()
-        self.site.lab.text("alice", "scancel", number)
+        self.site.insist("alice", "scancel", number)
         self.done.append(Done(Deed.CANCELLED, since, time.time() + 5, key))
 
     def stop(self, key: str) -> None:
@@ -209,11 +210,11 @@ class Injector:
         """Hold a pending job as its owner by ``scontrol``, and release it after so long."""
         numbers = [one.number for one in self.site.living() if one.job == job]
         for number in numbers:
-            self.site.lab.text("alice", "scontrol", "hold", number)
+            self.site.insist("alice", "scontrol", "hold", number)
         since = time.time()
         self.site.wait_for(seconds)
         until = time.time()
         for number in numbers:
-            self.site.lab.text("alice", "scontrol", "release", number)
+            self.site.insist("alice", "scontrol", "release", number)
         if numbers:
             self.done.append(Done(Deed.USER_HELD, since, until, key))

@@ -16,6 +16,9 @@ from dispatch.model.status import Cause, State
 FORGETS = 8.0
 """Seconds within which a controller that dies may forget what it acknowledged."""
 
+TOGETHER = 2_000
+"""Milliseconds by which the deadlines of writes that are made together differ at most."""
+
 LATE = 3.0
 """Seconds by which a deed may come after a program's own end and still be what the scheduler saw first."""
 
@@ -342,14 +345,16 @@ def _name(called: tuple[State, Cause | None]) -> str:
 
 def inside_an_intent(evidence: Evidence) -> dict[Verb, int]:
     """How many processes were killed while the record had their own call as begun and not ended, by verb."""
-    calls = {
-        (record.job, call.verb, call.deadline): call
-        for record in evidence.records
-        for call in record.calls
-    }
     counts = dict.fromkeys(Verb, 0)
+    calls = [(record.job, call) for record in evidence.records for call in record.calls]
     for one in evidence.killed:
-        call = calls.get((one.job, one.verb, one.deadline)) if one.verb else None
-        if call and call.at <= one.at and (call.settled is None or call.settled > one.at):
-            counts[call.verb] += 1
+        for job, call in calls:
+            # Writes that are made together have one deadline, the intents of each their own a moment apart.
+            own = (job, call.verb) == (one.job, one.verb)
+            if own and abs(call.deadline - one.deadline) <= TOGETHER:
+                counts[call.verb] += _is_open(call, one.at)
     return counts
+
+
+def _is_open(call: Call, at: float) -> bool:
+    return call.at <= at and (call.settled is None or call.settled > at)

@@ -21,7 +21,7 @@ from dispatch.model.status import Cause, Observation, State
 from dispatch.model.view import JobView
 from dispatch.spi.store import Query
 from dispatch.stores.sqlite import SqliteStore
-from lab import Lab
+from lab import Lab, LabError
 from slurm.faults import REALISTIC
 
 OPTIONS: dict[str, Any] = {
@@ -41,13 +41,14 @@ WRAPPER = """#!/bin/bash
 # A third of the writes is slow, so that there is time to hit who makes them.
 verb=
 case $3 in
-  *"sbatch --parsable"*) verb=start job=$8 ;;
-  *"run clear scontrol"*) verb=open job=$9 ;;
-  *"run cancel scancel"*) verb=stop job=$9 ;;
-  *"run hold scontrol"*) verb=hold job=$9 ;;
-  *"run lift scontrol"*) verb=release job=$9 ;;
+  *"sbatch --parsable"*) verb=start ;;
+  *"run clear scontrol"* | *'run "clear '*) verb=open ;;
+  *"run cancel scancel"*) verb=stop ;;
+  *"run hold scontrol"*) verb=hold ;;
+  *"run lift scontrol"*) verb=release ;;
 esac
 if [ -n "$verb" ]; then
+  for job; do case $job in dj-*) break ;; esac; done
   note=$verb.$PPID.$$
   echo "$6 ${job#dj-}" >{place}/notes/new.$$ && mv {place}/notes/new.$$ {place}/notes/$note
   case $(($$ % 3)):$verb in 0:* | *:hold | *:release | *:stop) sleep 0.$((2 + $$ % 7)) ;; esac
@@ -164,7 +165,7 @@ class Site:
 
     def living(self) -> tuple[Living, ...]:
         """The objects of ours that live in the queue."""
-        rows = self.lab.text(
+        rows = self.insist(
             "root", "squeue", "-h", "-t", "all", "-u", "alice", "-o", "%i %j %T"
         ).splitlines()
         return tuple(
@@ -173,9 +174,19 @@ class Site:
             if name.startswith("dj-") and state in LIVE
         )
 
+    def insist(self, user: str, *argv: str, seconds: float = 40) -> str:
+        """Run a command as somebody, again while the controller does not answer. Raises LabError after so long."""
+        end = time.monotonic() + seconds
+        while True:
+            try:
+                return self.lab.text(user, *argv)
+            except LabError:
+                if time.monotonic() > end or self.over.wait(0.5):
+                    raise
+
     def is_held(self, job: str) -> bool:
         """Whether Slurm has an object of the job that must not start for years: the gate, or a hold of ours."""
-        times = self.lab.text("root", "squeue", "-h", "-t", "PD", f"--name=dj-{job}", "-o", "%S")
+        times = self.insist("root", "squeue", "-h", "-t", "PD", f"--name=dj-{job}", "-o", "%S")
         return any(word[:4].isdecimal() and int(word[:4]) > FAR for word in times.split())
 
     def records(self) -> tuple[Record, ...]:

@@ -206,7 +206,7 @@ def test_a_kill_counts_as_inside_an_intent_only_while_its_own_call_was_open() ->
     killed = (
         Killed(101.0, "submit", Verb.START, 7, JOB),
         Killed(103.5, "submit", Verb.START, 7, JOB),  # its outcome was recorded
-        Killed(105.0, "submit", Verb.OPEN, 9, JOB),  # the call of another intent
+        Killed(105.0, "submit", Verb.OPEN, 9_000, JOB),  # the call of another intent
         Killed(105.0, "supervisor", Verb.OPEN, 8, JOB),
         Killed(106.0, "supervisor"),
     )

@@ -10,12 +10,16 @@ import sys
 from collections.abc import Callable, Mapping
 
 from dispatch.adapters.slurm.jobscript import render
-from dispatch.adapters.slurm.writing import frame, writer
+from dispatch.adapters.slurm.writing import frame, judging
 from dispatch.cli.main import main
 
 NO_GATE = {
     ' --hold --begin="uts$base"': "",
     'if [ "$(field JobName)" != "$name" ]': 'exit 0\nif [ "$(field JobName)" != "$name" ]',
+}
+NO_GATE_OF_MANY = {
+    ' --hold --begin="uts$base"': "",
+    "for id in $changed; do": "for id in; do",
 }
 """Submitted without the hold and the begin time, and nobody looks whether they are there."""
 
@@ -38,13 +42,15 @@ def _without_gate() -> None:
     whole: Callable[[str], str] = frame._text
 
     def text(part: str) -> str:
-        return replaced(whole(part), NO_GATE) if part == "start" else whole(part)
+        changes = {"start": NO_GATE, "start_many": NO_GATE_OF_MANY}.get(part, {})
+        return replaced(whole(part), changes)
 
     def no_changes(*_: object, **__: object) -> list[str]:
         return []
 
     frame._text = text
-    writer._changes = no_changes
+    assert hasattr(judging, "_changes")
+    judging._changes = no_changes
 
 
 def _without_ticket() -> None:
