@@ -180,10 +180,10 @@ class Injector:
         )  # fmt: skip
         self.done.append(Done(Deed.PREEMPTED, since, since + 25, key))
 
-    def cancel(self, key: str, number: str) -> None:
-        """Cancel a running job as its owner, outside of dispatch."""
+    def cancel(self, key: str, job: str, number: str) -> None:
+        """Cancel a running job as its owner, outside of dispatch; by its name too, a number may be another's by now."""
         since = time.time()
-        self.site.insist("alice", "scancel", number)
+        self.site.insist("alice", "scancel", f"--name=dj-{job}", number)
         self.done.append(Done(Deed.CANCELLED, since, time.time() + 5, key))
 
     def stop(self, key: str) -> None:

@@ -74,7 +74,7 @@ class Done:
 
 @dataclass(frozen=True)
 class Told:
-    """A line that a task wrote: start, end or overlap."""
+    """A line that a task wrote: start, end or overlap; or ``over``, the end that its job script wrote."""
 
     what: str
     epoch: int
@@ -195,7 +195,9 @@ def truth_of(execution: Execution, record: Record, evidence: Evidence) -> Truth:
     nodes = {line.node for line in starts} | set(execution.nodes)
     begin = min((line.at for line in starts), default=record.accepted)
     found = list(_own_ends(evidence.fates[record.key], starts, lines))
-    stop = min((at for at, _, _ in found), default=execution.decided) + LATE
+    # Until its script has ended too, an execution lives, and can be lost.
+    over = any(line.what == "over" for line in lines)
+    stop = min((at for at, _, _ in found if over), default=execution.decided) + LATE
     hits: list[tuple[float, str, tuple[State, Cause | None]]] = []
     for done in _hitting(evidence.done, record.key, nodes, begin, stop):
         hits += [(done.since, done.deed.value, cause) for cause in _DEEDS.get(done.deed, ())]

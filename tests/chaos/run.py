@@ -174,7 +174,7 @@ class Run:
                 away = 1.0 if int(key[1:]) % 2 else 15.0
                 injector.apart(lambda: injector.kill_node(node, away))
             case Fate.CANCELLED:
-                injector.apart(lambda: injector.cancel(key, number))
+                injector.apart(lambda: injector.cancel(key, self.jobs[key], number))
             case Fate.STOPPED:
                 injector.apart(lambda: injector.stop(key))
             case _:
@@ -215,7 +215,13 @@ class Run:
             fates={plan.key: plan.fate for plan in self.plans},
             printed=tuple(dict.fromkeys(printed)),
             records=self.site.records(),
-            told={plan.key: self.site.told(plan.key) for plan in self.plans},
+            told={
+                plan.key: (
+                    *self.site.told(plan.key),
+                    *self.site.overs(self.jobs.get(plan.key, "-")),
+                )
+                for plan in self.plans
+            },
             done=tuple(self.injector.done),
             living=self.site.living(),
             killed=tuple(self.injector.killed),

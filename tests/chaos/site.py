@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import threading
@@ -162,6 +163,16 @@ class Site:
         path = self.proofs / key / "told"
         lines = path.read_text().splitlines() if path.exists() else []
         return tuple(_told(line.split()) for line in lines)
+
+    def overs(self, job: str) -> tuple[Told, ...]:
+        """The ends that the job's scripts wrote, which come after those of their tasks."""
+        runs = self.lab.path("/home/alice/.dispatch/runs") / job
+        found: list[Told] = []
+        for path in runs.glob("*.end"):
+            ended = re.search(r"^ended=(\d+)$", path.read_text(), re.MULTILINE)
+            if ended:
+                found.append(Told("over", int(path.stem), 0, "", "", float(ended[1]), "-"))
+        return tuple(found)
 
     def living(self) -> tuple[Living, ...]:
         """The objects of ours that live in the queue."""

@@ -141,7 +141,10 @@ class Story:
             fates=dict.fromkeys(self.keys, Fate.SUCCEEDS),
             printed=tuple((record.key, record.job) for record in records),
             records=records,
-            told={key: self.site.told(key) for key in self.keys},
+            told={
+                record.key: (*self.site.told(record.key), *self.site.overs(record.job))
+                for record in records
+            },
             done=tuple(self.done),
             living=self.site.living(),
         )

@@ -48,7 +48,7 @@ def evidence_of(
     return Evidence({"k": fate}, (("k", JOB),), (record,), {"k": told}, done)
 
 
-RAN = (line("start", 100), line("end", 110, "0"))
+RAN = (line("start", 100), line("end", 110, "0"), line("over", 110))
 GOOD = evidence_of(Fate.SUCCEEDS, execution(SUCCEEDED), told=RAN)
 
 
@@ -135,6 +135,11 @@ def preempted_at(at: float) -> Evidence:
 def test_a_deed_just_after_the_own_end_may_be_what_the_scheduler_saw_and_a_later_one_not() -> None:
     assert Sort.WRONG_CAUSE not in sorts(preempted_at(111))
     assert Sort.WRONG_CAUSE in sorts(preempted_at(116))
+
+
+def test_what_is_done_before_the_script_has_ended_too_may_be_its_end() -> None:
+    lost = preempted_at(116)
+    assert Sort.WRONG_CAUSE not in sorts(replace(lost, told={"k": RAN[:2]}))
 
 
 def test_what_was_done_to_another_job_or_node_is_no_truth_of_this_one() -> None:
