@@ -10,7 +10,7 @@ import pytest
 from cli.bench import run
 from conformance.breaking import Breakable, verdict
 from dispatch.cli.exits import Exit
-from dispatch.conformance import BACKEND, harnesses
+from dispatch.conformance import BACKEND, CORE, STORE, harnesses
 from dispatch.conformance.memory import MemoryHarness
 from dispatch.model.status import Observation, State
 
@@ -74,3 +74,24 @@ def test_an_adapter_that_is_not_there_is_refused() -> None:
     said = run("dev", "conformance", "--adapter", "nosuch")
     assert said.code == Exit.USAGE
     assert "memory" in said.err
+
+
+@pytest.mark.parametrize("store", ["sqlite", "directory"])
+def test_the_store_suite_runs_on_each_store(store: str) -> None:
+    said = run("dev", "conformance", "--suite", "store", "--adapter", store, "--json")
+    assert said.code == Exit.OK
+    checks = json.loads(said.out)["checks"]
+    assert len(checks) == len(STORE)
+    assert {check["verdict"] for check in checks} == {"passed"}
+
+
+def test_a_store_that_is_not_there_is_refused() -> None:
+    said = run("dev", "conformance", "--suite", "store", "--adapter", "memory", "--list")
+    assert said.code == Exit.USAGE
+    assert "sqlite, directory" in said.err
+
+
+def test_the_core_suite_runs_on_an_adapter() -> None:
+    said = run("dev", "conformance", "--suite", "core", "--adapter", "memory", "--json")
+    assert said.code == Exit.OK
+    assert len(json.loads(said.out)["checks"]) == len(CORE)

@@ -7,19 +7,22 @@ A check is a sentence that an async function proves. ``dispatch.conformance.pyte
 from dispatch.conformance.backend import BACKEND
 from dispatch.conformance.bench import Bench
 from dispatch.conformance.checks import Check, Suite
+from dispatch.conformance.core import CORE, CoreBench
 from dispatch.conformance.harness import Harness, Timings
-from dispatch.conformance.running import run_check, run_store_suite, run_suite
+from dispatch.conformance.running import run_check, run_core_suite, run_store_suite, run_suite
 from dispatch.conformance.scheduler import Made, Scheduler
 from dispatch.conformance.store import STORE, OpenStore
 from dispatch.conformance.verdicts import Broken, CannotDo, Outcome, Result, expect, refused
 
 __all__ = [
     "BACKEND",
+    "CORE",
     "STORE",
     "Bench",
     "Broken",
     "CannotDo",
     "Check",
+    "CoreBench",
     "Harness",
     "Made",
     "OpenStore",
@@ -31,6 +34,7 @@ __all__ = [
     "expect",
     "refused",
     "run_check",
+    "run_core_suite",
     "run_store_suite",
     "run_suite",
 ]

@@ -7,6 +7,7 @@ from functools import partial
 
 from dispatch.conformance.bench import Bench
 from dispatch.conformance.checks import Check
+from dispatch.conformance.core.bench import CoreBench
 from dispatch.conformance.harness import Harness
 from dispatch.conformance.store.suite import OpenStore
 from dispatch.conformance.verdicts import Broken, CannotDo, Outcome, Result
@@ -69,6 +70,24 @@ async def run_suite(
             results.append(await run_check(harness, check))
             if on_result:
                 on_result(results[-1])
+    finally:
+        await harness.close()
+    return results
+
+
+async def run_core_suite(harness: Harness, checks: Iterable[Check[CoreBench]]) -> list[Result]:
+    """Run these checks of the core suite, each on fresh records."""
+    results: list[Result] = []
+    try:
+        for check in checks:
+            bench = CoreBench(harness)
+
+            async def prove(bench: CoreBench = bench, check: Check[CoreBench] = check) -> None:
+                await bench.begin()
+                await check.prove(bench)
+
+            results.append(await judged(check.name, prove))
+            await bench.close()
     finally:
         await harness.close()
     return results

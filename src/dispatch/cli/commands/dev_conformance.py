@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
+import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
@@ -13,19 +16,35 @@ from dispatch.cli.exits import Exit
 from dispatch.cli.options import Common, common_options
 from dispatch.cli.terminal import Cell, emit, note, say, table, width
 from dispatch.conformance.backend import BACKEND
+from dispatch.conformance.checks import Suite
+from dispatch.conformance.core import CORE
 from dispatch.conformance.harness import Harness
 from dispatch.conformance.harnesses import harness_named, has_harness
-from dispatch.conformance.running import run_suite
+from dispatch.conformance.running import run_core_suite, run_store_suite, run_suite
+from dispatch.conformance.store import STORE, OpenStore
+from dispatch.conformance.store.samples import NOW
 from dispatch.conformance.verdicts import Outcome, Result
 from dispatch.model.codec import to_builtins
 from dispatch.model.errors import Fault, Invalid
+from dispatch.spi.store import Store
+from dispatch.stores.directory import DirectoryStore
+from dispatch.stores.sqlite import SqliteStore
 
-SUITES = {"backend": BACKEND}
+SUITES: dict[str, Suite[Any]] = {"backend": BACKEND, "core": CORE, "store": STORE}
+STORES: dict[str, Callable[..., Store]] = {
+    "sqlite": SqliteStore.open,
+    "directory": DirectoryStore.open,
+}
 COLOURS = {Outcome.PASSED: "green", Outcome.FAILED: "red", Outcome.SKIPPED: "yellow"}
 
 
 @click.command("conformance")
-@click.option("--adapter", required=True, metavar="NAME", help="The adapter, by its name.")
+@click.option(
+    "--adapter",
+    required=True,
+    metavar="NAME",
+    help="The adapter, by its name; for the store suite sqlite or directory.",
+)
 @click.option(
     "--settings",
     "place",
@@ -38,7 +57,7 @@ COLOURS = {Outcome.PASSED: "green", Outcome.FAILED: "red", Outcome.SKIPPED: "yel
     type=click.Choice(list(SUITES)),
     default="backend",
     metavar="SUITE",
-    help="Which rules: backend.",
+    help="Which rules: backend, core or store.",
 )
 @click.option("--list", "only_list", is_flag=True, help="Name the rules, and open nothing.")
 @common_options
@@ -52,14 +71,17 @@ def conformance(
     """
     group = cast("Common | None", click.get_current_context().obj)
     as_json = common.as_json or (group is not None and group.as_json)
-    harness = harness_named(adapter, read_settings(place))
+    settings = read_settings(place)
+    harness = None if suite == "store" else harness_named(adapter, settings)
+    if harness is None:
+        require_store(adapter, settings)
     if only_list:
-        if not has_harness(adapter):
+        if harness is not None and not has_harness(adapter):
             note(
                 f"{adapter} has no harness of its own, so its settings are read when it is opened."
             )
         return tell_list(suite, as_json=as_json)
-    results = asyncio.run(run(harness, suite))
+    results = run_stores(adapter) if harness is None else asyncio.run(run(harness, suite))
     tell(results, as_json=as_json)
     failed = any(result.verdict is Outcome.FAILED for result in results)
     return Exit.ENDED_OTHERWISE if failed else Exit.OK
@@ -85,7 +107,33 @@ def read_settings(place: Path | None) -> dict[str, Any]:
 async def run(harness: Harness, suite: str) -> list[Result]:
     """Run a suite, after an opening that tells of a cluster that cannot be opened at all."""
     await (await harness.open()).close()
-    return await run_suite(harness, SUITES[suite])
+    if suite == "core":
+        return await run_core_suite(harness, CORE)
+    return await run_suite(harness, BACKEND)
+
+
+def require_store(name: str, settings: dict[str, Any]) -> None:
+    """Raise ``Invalid`` where there is no such store, or settings, of which none has any."""
+    if name not in STORES:
+        raise Invalid(f"There is no store {name!r}.", todo=f"Take one of {', '.join(STORES)}.")
+    if settings:
+        faults = tuple(
+            Fault(path=key, found="a setting", allowed="none: a store has no settings")
+            for key in settings
+        )
+        raise Invalid(f"The settings of the store {name} are wrong.", faults=faults)
+
+
+def run_stores(name: str) -> list[Result]:
+    """Run the store suite, each check on records of its own in a directory that is removed afterwards."""
+    numbers = itertools.count(1)
+    with tempfile.TemporaryDirectory(prefix="dispatch-conformance-") as place:
+
+        def new_store() -> OpenStore:
+            records = Path(place) / str(next(numbers)) / "records"
+            return lambda: STORES[name](records, now=NOW)
+
+        return asyncio.run(run_store_suite(new_store, STORE))
 
 
 def tell(results: list[Result], *, as_json: bool) -> None:
