@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from core.builders import (
     BOTH_UP,
     at,
@@ -62,6 +64,16 @@ def test_a_forgotten_start_is_stopped_before_it_runs_again() -> None:
     view, made = forgotten(record(*ran()), queued())
     assert view.objects[1].why == "the controller forgot the start"
     assert calls(made) == (Verb.STOP, 1)
+
+
+@pytest.mark.parametrize("cause", [Cause.PREEMPTED, Cause.EVICTED, Cause.AWAITING_READMISSION])
+def test_an_object_that_its_scheduler_has_put_back_without_counting_it_is_not_forgotten(
+    cause: Cause,
+) -> None:
+    back = queued(verdict=Verdict(state=State.PENDING, cause=cause))
+    view, made = settled_step(record(*ran()), back, sent=60)
+    assert view.objects[1].phase is Phase.OPEN
+    assert row(made) == "watch"
 
 
 def test_a_start_that_only_its_ticket_tells_of_is_as_forgotten_and_not_waited_for() -> None:

@@ -298,7 +298,7 @@ def test_a_policy_that_is_only_named_must_have_been_looked_up() -> None:
 def test_a_plan_notes_what_is_not_proven() -> None:
     plan = make_plan(job(), answers(capabilities={Capability.FENCE: NO}))
     (note,) = plan.notes
-    assert note.startswith("Fence is no (read, not here): a second launch")
+    assert note.startswith("Fence is no (read, not here): nothing shows that a second launch")
 
 
 def test_what_a_cluster_can_do_is_accepted() -> None:

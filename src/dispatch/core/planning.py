@@ -154,7 +154,7 @@ def _sets(policy: Policy, name: str) -> bool:
 def _notes(policy: Policy, answers: Answers) -> Iterator[str]:
     fence = answers.capability(Capability.FENCE)
     if not fence.yes:
-        yield f"Fence is {_say(fence)}: a second launch by a controller that crashed would not be refused"
+        yield f"Fence is {_say(fence)}: nothing shows that a second launch by a controller that crashed would be refused"
     if policy.cessation.assumed_after is not None:
         yield (
             f"A new copy is started {policy.cessation.assumed_after} after a node was lost, without proof that the old one "

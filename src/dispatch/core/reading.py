@@ -57,6 +57,10 @@ def _tells(seen: Observation) -> tuple[object, ...]:
     )  # fmt: skip
 
 
+PUT_BACK = frozenset({Cause.PREEMPTED, Cause.EVICTED, Cause.AWAITING_READMISSION})
+"""Why a scheduler that counts no restart for it has put a started object back into its queue (Kueue): nothing is forgotten."""
+
+
 def _forgotten(known: ObjectView, seen: Observation) -> str:
     """Say what the controller has forgotten, where the read shows that the same execution is, or was, made again (12, O3)."""
     if known.settled or known.phase is Phase.TAINTED or seen.gate is Gate.CLOSED:
@@ -71,7 +75,7 @@ def _forgotten(known: ObjectView, seen: Observation) -> str:
     if seen.restarts > ran.restarts:
         return ""
     if seen.state is State.PENDING:
-        return "the controller forgot the start"
+        return "" if seen.cause in PUT_BACK else "the controller forgot the start"
     if has_run(seen) and None not in (seen.started, ran.started) and seen.started != ran.started:
         return "the controller forgot the start and started it again"
     return ""
