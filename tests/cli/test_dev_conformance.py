@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -38,7 +39,10 @@ def test_the_verdicts_are_given_in_json_with_a_reason_for_each_skip() -> None:
 
 
 def test_a_broken_adapter_gives_the_code_1_and_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
-    ours = {"memory": lambda _: MemoryHarness(Doubtful)}
+    def doubtful(settings: dict[str, Any]) -> MemoryHarness:
+        return MemoryHarness(Doubtful, **settings)
+
+    ours = {"memory": doubtful}
     monkeypatch.setattr(harnesses, "OURS", ours)
     said = run("dev", "conformance", "--adapter", "memory")
     assert said.code == Exit.ENDED_OTHERWISE

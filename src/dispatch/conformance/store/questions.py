@@ -10,6 +10,8 @@ from dispatch.conformance.verdicts import expect, expect_same
 from dispatch.model.status import Cause, State
 from dispatch.spi.store import Heartbeat, Query, Turn
 
+NOBODY: frozenset[str] = frozenset()
+
 # ----------------------------------------------------------------------- questions
 
 
@@ -245,7 +247,7 @@ async def a_live_claim_keeps_others_away_until_it_expires(open_store: OpenStore)
         )
         expect_same(
             other.claim([job], "other", until, until - SECOND / 1000),
-            frozenset(),
+            NOBODY,
             "other.claim([job], 'other', until, until - SECOND / 1000)",
         )
         expect_same(
@@ -255,7 +257,7 @@ async def a_live_claim_keeps_others_away_until_it_expires(open_store: OpenStore)
         )
         expect_same(
             one.claim([job], "one", until + SECOND, until),
-            frozenset(),
+            NOBODY,
             "one.claim([job], 'one', until + SECOND, until)",
         )
 
@@ -276,7 +278,7 @@ async def an_owner_renews_its_own_claims(open_store: OpenStore) -> None:
         )
         expect_same(
             store.claim([job], "other", NOW + SECOND * 9, NOW + SECOND * 2),
-            frozenset(),
+            NOBODY,
             "store.claim([job], 'other', NOW + SECOND * 9, NOW + SECOND * 2)",
         )
 
@@ -301,12 +303,12 @@ async def nothing_is_claimed_of_jobs_that_are_not_there(open_store: OpenStore) -
     with closing(open_store()) as store:
         expect_same(
             store.claim([job_id(9)], "one", NOW + SECOND, NOW),
-            frozenset(),
+            NOBODY,
             "store.claim([job_id(9)], 'one', NOW + SECOND, NOW)",
         )
         expect_same(
             store.claim([], "one", NOW + SECOND, NOW),
-            frozenset(),
+            NOBODY,
             "store.claim([], 'one', NOW + SECOND, NOW)",
         )
 
