@@ -270,5 +270,7 @@ class Bench:
 
 
 def told(seen: Observation) -> str:
-    """An observation in a few words."""
-    return f"{seen.state} ({seen.cause or 'no cause'}, gate {seen.gate}, restarts {seen.restarts})"
+    """An observation in a few words, with the evidence that it rests on."""
+    rests_on = ", ".join(f"{one.source} {one.field}={one.value}" for one in seen.verdict.evidence)
+    state = f"{seen.state} ({seen.cause or 'no cause'}, gate {seen.gate}, restarts {seen.restarts})"
+    return f"{state} by {rests_on or 'no evidence'}"
