@@ -270,6 +270,34 @@ def test_a_success_well_before_the_loss_of_a_node_is_a_success() -> None:
     assert seen(lost, left=left).cause is Cause.NODE_LOST
 
 
+@pytest.mark.parametrize(
+    ("nodes", "status", "cause", "proven"),
+    [
+        ("n1", "status=3", Cause.NON_ZERO_EXIT, True),
+        ("n1", "status=139 signal=SEGV", Cause.SIGNALLED, True),
+        ("n1", "status=137", Cause.NODE_LOST, True),
+        ("n1", "status=143 signal=TERM", Cause.NODE_LOST, True),
+        ("n1", "status=137 signal=KILL", Cause.NODE_LOST, True),
+        ("n[1-2]", "status=3", Cause.UNKNOWN, False),
+        ("n[1-2]", "status=137", Cause.NODE_LOST, True),
+    ],
+)
+def test_an_end_of_the_script_well_before_the_loss_of_its_node_is_its_own_unless_it_was_killed(
+    nodes: str, status: str, cause: Cause, *, proven: bool
+) -> None:
+    """A controller that has forgotten the completion tells of a lost node when that registers anew (12, E6)."""
+    left = tickets(
+        start_1000000=f"jobid=7 attempt=a1 nodes={nodes} started={START}",
+        end_1000000=f"{status} ended={START + 40} attempt=a1",
+    )
+    found = seen(row("NODE_FAIL", end=START + 300, failed_node="n1"), left=left)
+    assert (found.cause, found.verdict.proven) == (cause, proven)
+    assert found.verdict.detail.suspected == (Cause.NODE_LOST if cause is Cause.UNKNOWN else None)
+    # From the loss on, no end is the program's own.
+    lost = row("NODE_FAIL", end=START + 42, failed_node="n1")
+    assert seen(lost, left=left).cause is Cause.NODE_LOST
+
+
 def test_a_first_task_that_was_killed_in_a_step_out_of_memory_is_proof_without_accounting() -> None:
     failed = row("FAILED", exit=Exit(code=137), derived=Exit(signal=125))
     left = tickets(start_1000000=STARTED, end_1000000=ended(137))

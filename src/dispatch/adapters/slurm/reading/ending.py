@@ -22,7 +22,14 @@ _SCRIPT_REFUSED = "the job script could not start the command; its output says w
 
 _KILLED_EXIT = 128 + 9
 
+_KILLS = frozenset({"KILL", "TERM"})
+_KILLED_EXITS = frozenset({_KILLED_EXIT, 128 + 15})
+
 # --- conditions
+
+
+def _is_success(end: Ended) -> bool:
+    return end.status == 0 and not end.signal
 
 
 def _refused_after_an_end(s: Seen) -> bool:
@@ -37,11 +44,24 @@ def _started_where_slurm_says_not(s: Seen) -> bool:
     return s.never_ran and s.started is not None
 
 
-def _succeeded_where_slurm_lost_the_node(s: Seen) -> bool:
+def _end_before_the_loss(s: Seen) -> Ended | None:
     # A controller that forgot a completion shows the job running for minutes more, and then a lost node (12, E6). From the
     # loss on, Slurm ends what it finds, and a program that exits with 0 when it is told to end has not succeeded.
     end = s.own_end if s.base in {"NODE_FAIL", "BOOT_FAIL"} else None
-    return end is not None and end.status == 0 and not end.signal
+    if end is None or end.told:
+        return None
+    # A node that goes down kills what runs on it, one after the other: the script may still note such an end.
+    return None if end.signal in _KILLS or end.status in _KILLED_EXITS else end
+
+
+def _ended_where_slurm_lost_the_node(s: Seen) -> bool:
+    end = _end_before_the_loss(s)
+    return end is not None and (_is_success(end) or s.ran_on_one_node)
+
+
+def _failed_beside_a_lost_node(s: Seen) -> bool:
+    # The other nodes' part of a program fails because its peer is lost, or failed before that: nothing tells which.
+    return _end_before_the_loss(s) is not None
 
 
 def _unlaunched(s: Seen) -> bool:
@@ -140,7 +160,7 @@ def of_end(end: Ended, *, proven: bool) -> Verdict:
     if not end.launched:
         detail = Detail(exit_code=end.status, reason=_SCRIPT_REFUSED)
         return Verdict(state=State.FAILED, cause=Cause.LAUNCH_FAILED, detail=detail, proven=proven)
-    if end.status == 0 and not end.signal:
+    if _is_success(end):
         return Verdict(state=State.SUCCEEDED, proven=proven)
     if end.signal:
         return Verdict(
@@ -218,6 +238,19 @@ def _of_code(code: Code, nodes: tuple[str, ...] = ()) -> Verdict:
     return Verdict(
         state=code.state, cause=code.cause, detail=detail, proven=code.cause is not Cause.UNKNOWN
     )
+
+
+def _lost_or_failed(s: Seen) -> Verdict:
+    end = s.own_end
+    assert end is not None
+    detail = Detail(
+        exit_code=end.status,
+        signal=end.signal or None,
+        nodes=_nodes_of_cause(s),
+        reason="the script ended, and Slurm tells of a lost node: nothing says which came first",
+        suspected=Cause.NODE_LOST,
+    )
+    return Verdict(state=State.FAILED, cause=Cause.UNKNOWN, detail=detail, proven=False)
 
 
 def _nodes_of_cause(s: Seen) -> tuple[str, ...]:
@@ -300,9 +333,14 @@ ENDED: tuple[Rule, ...] = (
         _start_forgotten,
     ),
     Rule(
-        "the script succeeded, and Slurm tells of a lost node",
-        _succeeded_where_slurm_lost_the_node,
+        "the script ended, and Slurm tells of a lost node",
+        _ended_where_slurm_lost_the_node,
         _by_ticket,
+    ),
+    Rule(
+        "the script failed, and Slurm tells of one lost node of several",
+        _failed_beside_a_lost_node,
+        _lost_or_failed,
     ),
     Rule("slurmd could not launch the script", _unlaunched, _launch_failed),
     Rule("a flag tells", _of_unusual_flag, _by_flag),

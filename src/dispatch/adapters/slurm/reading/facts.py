@@ -120,9 +120,14 @@ class Seen(Value):
 
         An execution that a controller has forgotten runs on while it is stopped or refused elsewhere (12, E6).
         """
-        nodes = expand(self.started.nodes or self.started.node) if self.started else ()
         succeeded = end.launched and end.status == 0 and not end.signal
-        return succeeded and not end.told and len(nodes) == 1
+        return succeeded and not end.told and self.ran_on_one_node
+
+    @property
+    def ran_on_one_node(self) -> bool:
+        """Whether the start ticket names a single node."""
+        nodes = expand(self.started.nodes or self.started.node) if self.started else ()
+        return len(nodes) == 1
 
     @property
     def fenced(self) -> Fenced | None:
