@@ -19,7 +19,7 @@ from queue import Empty, SimpleQueue
 
 from chaos.fates import HELD_NODE, VICTIMS, Fate, Plan, make_plans
 from chaos.faults import KILLABLE_NODES, SUPERVISORS, Injector
-from chaos.judge import Evidence, judge
+from chaos.judge import Deed, Evidence, judge
 from chaos.report import Report, make_report
 from chaos.schedule import make_aims, make_schedule
 from chaos.site import OPTIONS, Site
@@ -195,7 +195,17 @@ class Run:
         self.site.wait_for(16)
         self.injector.boot_all()
         while time.time() < end and not self._settled():
+            self._release_what_was_forgotten()
             self.site.wait_for(2)
+
+    def _release_what_was_forgotten(self) -> None:
+        """Release again what its owner has released: a controller that was killed may have forgotten that."""
+        released = {
+            self.jobs[deed.key] for deed in self.injector.done if deed.deed is Deed.USER_HELD
+        }
+        for one in self.site.living():
+            if one.job in released and one.state == "PENDING":
+                self.site.insist("alice", "scontrol", "release", one.number)
 
     def _settled(self) -> bool:
         records = self.site.records()

@@ -54,11 +54,18 @@ def _of_ticket(facts: Facts, end: Ended, restarts: int, nodes: str) -> Observati
         read_at=facts.read_at,
     )
     started = facts.tickets.start_of(end.epoch, facts.ref.number, facts.ref.attempt)
+    names = expand(nodes)
+    verdict = replace(of_end_alone(end, one_node=len(names) == 1), evidence=(said,))
     return Observation(
-        ref=str(facts.ref), key=facts.key, verdict=replace(of_end_alone(end), evidence=(said,)),
-        restarts=restarts, final=True, nodes=expand(nodes), started=moment(started.at) if started else None,
+        ref=str(facts.ref),
+        key=facts.key,
+        verdict=verdict,
+        restarts=restarts,
+        final=True,
+        nodes=names,
+        started=moment(started.at) if started else None,
         ended=moment(end.at),
-    )  # fmt: skip
+    )
 
 
 def _observe(seen: Seen, *, final: bool) -> Observation:

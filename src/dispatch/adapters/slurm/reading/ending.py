@@ -44,6 +44,10 @@ def _started_where_slurm_says_not(s: Seen) -> bool:
     return s.never_ran and s.started is not None
 
 
+def _was_killed(end: Ended) -> bool:
+    return end.signal in _KILLS or end.status in _KILLED_EXITS
+
+
 def _end_before_the_loss(s: Seen) -> Ended | None:
     # A controller that forgot a completion shows the job running for minutes more, and then a lost node (12, E6). From the
     # loss on, Slurm ends what it finds, and a program that exits with 0 when it is told to end has not succeeded.
@@ -51,7 +55,7 @@ def _end_before_the_loss(s: Seen) -> Ended | None:
     if end is None or end.told:
         return None
     # A node that goes down kills what runs on it, one after the other: the script may still note such an end.
-    return None if end.signal in _KILLS or end.status in _KILLED_EXITS else end
+    return None if _was_killed(end) else end
 
 
 def _ended_where_slurm_lost_the_node(s: Seen) -> bool:
@@ -173,15 +177,21 @@ def of_end(end: Ended, *, proven: bool) -> Verdict:
     return Verdict(state=State.FAILED, cause=Cause.NON_ZERO_EXIT, detail=detail, proven=proven)
 
 
-def of_end_alone(end: Ended) -> Verdict:
+def of_end_alone(end: Ended, *, one_node: bool) -> Verdict:
     """The verdict where nothing but the script's own end record is left.
 
     Where the script was told to end, that was by Slurm: for a preemption, a limit, a cancellation. Nobody can tell which
-    any more, and a program that saved its work and exited with 0 has not succeeded.
+    any more, and a program that saved its work and exited with 0 has not succeeded. Nor can anybody tell of a program on
+    several nodes that failed, or of one that was killed, whether a node was lost.
     """
-    if not end.told:
+    own = one_node and not _was_killed(end)
+    if not end.told and (own or _is_success(end) or not end.launched):
         return of_end(end, proven=True)
-    reason = f"Slurm told it to end ({end.told}), and no record is left that says why"
+    reason = (
+        f"Slurm told it to end ({end.told}), and no record is left that says why"
+        if end.told
+        else "only the job script tells of its end, and a lost node may have caused it"
+    )
     detail = Detail(exit_code=end.status, signal=end.signal or None, reason=reason)
     return Verdict(state=State.FAILED, cause=Cause.UNKNOWN, detail=detail, proven=False)
 
