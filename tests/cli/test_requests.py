@@ -93,11 +93,12 @@ def test_a_hold_on_a_running_job_is_for_its_next_execution(bench: Bench) -> None
     assert "is running; it is held before its next execution" in bench.run("hold", "train").out
 
 
-def test_a_second_hold_and_a_release_of_none_are_refused(bench: Bench) -> None:
+def test_another_hold_and_a_release_of_none_are_refused(bench: Bench) -> None:
     bench.submit()
     assert bench.run("release", "train", "--json").error["kind"] == "Conflict"
     bench.run("hold", "train")
-    said = bench.run("hold", "train", "--json")
+    assert bench.run("hold", "train").code == Exit.OK  # the same again, as after a kill
+    said = bench.run("hold", "train", "--why", "another reason", "--json")
     assert (said.code, said.error["kind"]) == (Exit.REFUSED, "Conflict")
 
 

@@ -60,7 +60,9 @@ def test_a_hold_of_a_pending_job_keeps_it_from_running_until_its_release(world: 
     assert world.env.runnable() == ()
     assert world.explain(job).cause is Cause.HELD
     with pytest.raises(Conflict):
-        world.process.operator.ask_hold(job)
+        world.process.operator.ask_hold(job, "another reason")
+    version = world.view(job).version
+    assert world.process.operator.ask_hold(job, "wait for the data").version == version
     world.process.operator.ask_release(job)
     world.advance(job)
     assert len(world.env.runnable()) == 1

@@ -91,10 +91,16 @@ class Operator:
         return self._ask(job, "stopped", ask)
 
     def ask_hold(self, job: str, why: str = "", until: datetime | None = None) -> JobView:
-        """Ask that no further execution starts before the hold's release. Raises ``Finished``, ``Conflict`` (held)."""
+        """Ask that no further execution starts before the hold's release; the very same hold a second time is the first.
 
-        def ask(view: JobView) -> AnyEvent:
+        Raises ``Finished``, ``Conflict`` (held otherwise).
+        """
+        wanted = (self.ledger.actor.user, why, until)
+
+        def ask(view: JobView) -> AnyEvent | None:
             if view.hold is not None:
+                if (view.hold.by, view.hold.why, view.hold.until) == wanted:
+                    return None
                 raise Conflict(
                     f"The job is held already, by {view.hold.by}.",
                     todo="`dispatch release` it first, to hold it anew.",
