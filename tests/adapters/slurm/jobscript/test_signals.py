@@ -59,3 +59,31 @@ def test_a_signal_to_end_that_comes_during_setup_starts_nothing(node: Node) -> N
     assert done.returncode == 143
     assert node.ticket("1000000.end")["signal"] == "TERM"
     assert not (node.home / "ran").exists()
+
+
+# Ends every process of the script, once, while it calls this command, as a cancellation does.
+STRIKING = """#!/bin/sh
+if [ -d "$HOME/armed" ] && rmdir "$HOME/armed"; then
+  for process in /proc/[0-9]*; do
+    tr '\\0' ' ' <"$process/cmdline" 2>/dev/null | grep -q "^bash $HOME/script " && kill -TERM "${process#/proc/}"
+  done
+fi
+exec /bin/%s "$@"
+"""
+
+
+@pytest.mark.parametrize("command", ["mkdir", "date"])
+def test_a_cancellation_while_the_start_is_recorded_is_neither_a_failed_launch_nor_a_second_one(
+    node: Node, command: str
+) -> None:
+    stand_in = node.home.parent / "bin" / command
+    stand_in.write_text(STRIKING % command)
+    stand_in.chmod(0o755)
+    (node.home / "armed").mkdir()
+    done = node.run(command=("touch", "ran"))
+    assert not (node.home / "armed").exists()
+    assert done.returncode == 143, done.stderr
+    assert node.names() == ["1000000.end", "1000000.start"]
+    end = node.ticket("1000000.end")
+    assert (end["signal"], end["told"], end["launch"]) == ("TERM", "TERM", "")
+    assert not (node.home / "ran").exists()

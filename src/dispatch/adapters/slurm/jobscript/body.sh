@@ -58,19 +58,35 @@ dispatch_fence() {
   exit 119
 }
 
+# A cancellation reaches every process of the script. What it cut in two would look like a launch that failed, or like a
+# ticket of somebody else; so what records a start ignores signals, and the script itself, which has them too, heeds them.
+dispatch_undisturbed() { # COMMAND: in a shell of its own; again where a signal ended that before it could ignore any
+  local tries=0 status
+  while :; do
+    (
+      trap '' HUP INT TERM USR1 USR2
+      umask 077
+      "$@"
+    )
+    status=$?
+    [ "$status" -gt 128 ] && [ $((tries += 1)) -lt 10 ] || return "$status"
+  done
+}
+
+dispatch_create_ticket() {
+  set -C # makes the redirection an exclusive create
+  {
+    printf '%s\n' "epoch=$dispatch_epoch" "attempt=$dispatch_attempt" "jobid=$SLURM_JOB_ID" \
+      "sluid=${SLURM_JOB_SLUID:-}" "node=${SLURMD_NODENAME:-}" "nodes=${SLURM_JOB_NODELIST:-}" \
+      "restarts=$dispatch_restarts" "store=$dispatch_store" "base=$dispatch_base" "started=$(dispatch_now)" || exit 2
+  } >"$dispatch_dir/$dispatch_epoch.start"
+}
+
 dispatch_take_ticket() {
-  (umask 077 && mkdir -p "$dispatch_dir") ||
+  dispatch_undisturbed mkdir -p "$dispatch_dir" ||
     dispatch_refuse "cannot make the directory $dispatch_dir, where starts are recorded; see that it is on a file system which every node can write"
   dispatch_higher "$dispatch_epoch" && dispatch_fence
-  (
-    umask 077
-    set -C # makes the redirection an exclusive create
-    {
-      printf '%s\n' "epoch=$dispatch_epoch" "attempt=$dispatch_attempt" "jobid=$SLURM_JOB_ID" \
-        "sluid=${SLURM_JOB_SLUID:-}" "node=${SLURMD_NODENAME:-}" "nodes=${SLURM_JOB_NODELIST:-}" \
-        "restarts=$dispatch_restarts" "store=$dispatch_store" "base=$dispatch_base" "started=$(dispatch_now)" || exit 2
-    } >"$dispatch_dir/$dispatch_epoch.start"
-  )
+  dispatch_undisturbed dispatch_create_ticket
   case $? in
     0) ;;
     2) dispatch_refuse "cannot write $dispatch_dir/$dispatch_epoch.start; see that the file system is not full" ;;
@@ -89,6 +105,7 @@ dispatch_leave() { # STATUS: the end record, written aside so that nobody reads 
   trap - EXIT
   if [ -n "$dispatch_ticket" ]; then
     (
+      trap '' HUP INT TERM USR1 USR2
       umask 077
       printf '%s\n' "status=$status" "signal=$dispatch_signal" "ended=$(dispatch_now)" "attempt=$dispatch_attempt" \
         "launch=$dispatch_launch" "told=$dispatch_told" >"$dispatch_dir/.$dispatch_epoch.end.$SLURM_JOB_ID" &&
