@@ -7,6 +7,7 @@ take their turn, in another order.
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import os
 import statistics
@@ -133,7 +134,11 @@ async def measure(bench: Bench) -> dict[str, list[float]]:
 
 
 def main() -> None:
-    count = int(sys.argv[1]) if len(sys.argv) > 1 else 200
+    parser = argparse.ArgumentParser(
+        description="Measure the submission of many jobs to a real Slurm."
+    )
+    parser.add_argument("--size", type=int, default=200, help="jobs in each round")
+    count: int = parser.parse_args().size
     try:
         lab = Lab.up(f"bench-{os.getpid()}", Options(), owner=os.getpid())
     except LabUnavailable as reason:
