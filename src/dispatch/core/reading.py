@@ -13,9 +13,12 @@ from dispatch.model.view import ObjectView, Phase
 def widen_bounds(s: Situation) -> Step | None:
     """Record that the cluster's bounds have grown: a call may take longer now than when the job was accepted (12, T5)."""
     recorded, read = s.view.header.declarations, s.listing.declarations
-    if read is None or s.view.verdict is not None or recorded.widened(read) == recorded:
+    if read is None or read == recorded or s.view.verdict is not None:
         return None
-    return Append(events=(BoundsGrew(declarations=recorded.widened(read)),), row="widen bounds")
+    wide = recorded.widened(read)
+    if wide == recorded:
+        return None
+    return Append(events=(BoundsGrew(declarations=wide),), row="widen bounds")
 
 
 def record_what_was_read(s: Situation) -> Step | None:

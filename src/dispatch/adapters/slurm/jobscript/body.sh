@@ -100,19 +100,17 @@ dispatch_take_ticket() {
   dispatch_ticket=yes
 }
 
-dispatch_leave() { # STATUS: the end record, written aside so that nobody reads half of it, then the exit
-  local status=$1
+dispatch_write_end() { # STATUS: written aside, so that nobody reads half of it
+  printf '%s\n' "status=$1" "signal=$dispatch_signal" "ended=$(dispatch_now)" "attempt=$dispatch_attempt" \
+    "launch=$dispatch_launch" "told=$dispatch_told" >"$dispatch_dir/.$dispatch_epoch.end.$SLURM_JOB_ID" &&
+    "$dispatch_mv" -f "$dispatch_dir/.$dispatch_epoch.end.$SLURM_JOB_ID" "$dispatch_dir/$dispatch_epoch.end"
+}
+
+dispatch_leave() { # STATUS: the end record, then the exit
   trap - EXIT
-  if [ -n "$dispatch_ticket" ]; then
-    (
-      trap '' HUP INT TERM USR1 USR2
-      umask 077
-      printf '%s\n' "status=$status" "signal=$dispatch_signal" "ended=$(dispatch_now)" "attempt=$dispatch_attempt" \
-        "launch=$dispatch_launch" "told=$dispatch_told" >"$dispatch_dir/.$dispatch_epoch.end.$SLURM_JOB_ID" &&
-        "$dispatch_mv" -f "$dispatch_dir/.$dispatch_epoch.end.$SLURM_JOB_ID" "$dispatch_dir/$dispatch_epoch.end"
-    ) || dispatch_say "cannot write $dispatch_dir/$dispatch_epoch.end"
-  fi
-  exit "$status"
+  [ -z "$dispatch_ticket" ] || dispatch_undisturbed dispatch_write_end "$1" ||
+    dispatch_say "cannot write $dispatch_dir/$dispatch_epoch.end"
+  exit "$1"
 }
 
 dispatch_unasked() { # STATUS: something exited this shell before the command had ended

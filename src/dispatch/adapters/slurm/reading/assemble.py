@@ -171,13 +171,7 @@ class Wanted(Value):
         """The object that this row is of, where it is one that is wanted; an id alone proves nothing."""
         job = job_of(row.name)
         if job is not None and job in self.jobs:
-            return Ref(
-                number=row.number,
-                job=job,
-                submission=said.submission,
-                base=said.base,
-                attempt=said.attempt,
-            )
+            return said.ref(job, row.number)
         marks = (said.submission, said.base, said.attempt)
         candidates = self.known.get(row.number, ())
         return next(
@@ -274,13 +268,7 @@ def _told_by_tickets(answer: Answer, wanted: frozenset[str]) -> dict[Ref, Marks]
                 base=start.base,
                 spec="",
             )
-            ref = Ref(
-                number=start.number,
-                job=job,
-                submission=said.submission,
-                base=said.base,
-                attempt=said.attempt,
-            )
+            ref = said.ref(job, start.number)
             told[ref] = said
     return told
 

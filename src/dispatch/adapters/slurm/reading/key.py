@@ -39,6 +39,16 @@ class Marks(Value):
             job=job, store=self.store, submission=self.submission, attempt=self.attempt
         )
 
+    def ref(self, job: str, number: int) -> Ref:
+        """The ref of the object of this job that has that id."""
+        return Ref(
+            number=number,
+            job=job,
+            submission=self.submission,
+            base=self.base,
+            attempt=self.attempt,
+        )
+
 
 def encode_comment(key: ObjectKey, base: int, spec_hash: str) -> str:
     """Write our marks as a comment: one ASCII line of at most 1 024 bytes. Raises ``Invalid``."""

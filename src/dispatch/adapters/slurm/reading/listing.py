@@ -6,7 +6,7 @@ import secrets
 
 from dispatch.adapters.slurm.reading.assemble import UNREADABLE
 from dispatch.adapters.slurm.reading.documents import states
-from dispatch.adapters.slurm.reading.key import NAME_PREFIX, Ref, decode_comment, job_of
+from dispatch.adapters.slurm.reading.key import NAME_PREFIX, decode_comment, job_of
 from dispatch.adapters.slurm.reading.legacy import SEPARATOR
 from dispatch.adapters.slurm.reading.read import DEFAULT, ReadSettings, run_script
 from dispatch.adapters.slurm.reading.script import framed
@@ -55,11 +55,4 @@ def _living(fields: list[str]) -> Living | None:
     if job is None or any(name in BY_NAME and BY_NAME[name].state.ended for name in states(state)):
         return None
     said = decode_comment(comment) or UNREADABLE
-    ref = Ref(
-        number=int(number),
-        job=job,
-        submission=said.submission,
-        base=said.base,
-        attempt=said.attempt,
-    )
-    return Living(ref=str(ref), job=job, store=said.store)
+    return Living(ref=str(said.ref(job, int(number))), job=job, store=said.store)
