@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from dispatch.adapters.memory.backend import MemoryBackend
-from dispatch.model.errors import DispatchError, OutcomeUnknown, Rejected
+from dispatch.model.errors import Busy, DispatchError, OutcomeUnknown, Rejected
 from dispatch.model.journal import Intended, Outcome, Settled, Verb
 from dispatch.shell.acting import MOST_TOGETHER
 from dispatch.spi.adapter import CallMeta, StartOrder
@@ -110,6 +110,14 @@ def test_a_job_whose_intent_another_writer_has_drops_out(world: World) -> None:
 
 def test_a_chunk_whose_deadline_has_passed_calls_nothing(world: World) -> None:
     jobs = several(world, 3)
+    called: list[int] = []
+
+    class Watching(MemoryBackend):
+        async def start_many(self, orders: Sequence[StartOrder], meta: CallMeta) -> Any:
+            called.append(len(orders))
+            return await super().start_many(orders, meta)
+
+    world.behave(Watching)
     ledger = world.process.ledger
     append = ledger.append
 
@@ -120,5 +128,30 @@ def test_a_chunk_whose_deadline_has_passed_calls_nothing(world: World) -> None:
 
     ledger.append = slow  # type: ignore[method-assign]
     turn(world, jobs)
+    assert called == []
     assert [settled(world, job) for job in jobs] == [[Outcome.NOT_LANDED]] * 3
     assert not any(world.env.truths(job) for job in jobs)
+
+
+def test_what_is_refused_for_now_as_a_whole_is_refused_for_each(world: World) -> None:
+    jobs = several(world, 3)
+
+    class Full(MemoryBackend):
+        async def start_many(self, orders: Sequence[StartOrder], meta: CallMeta) -> Any:  # noqa: ARG002
+            raise Busy("The queue is full.")
+
+    world.behave(Full)
+    turn(world, jobs)
+    assert [settled(world, job) for job in jobs] == [[Outcome.BUSY]] * 3
+
+
+def test_a_call_that_does_not_answer_for_each_is_read_back(world: World) -> None:
+    jobs = several(world, 3)
+
+    class Short(MemoryBackend):
+        async def start_many(self, orders: Sequence[StartOrder], meta: CallMeta) -> Any:
+            return (await super().start_many(orders, meta))[1:]
+
+    world.behave(Short)
+    turn(world, jobs)
+    assert all(world.view(job).intents for job in jobs)
