@@ -9,14 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from conformance.allowed import differences, lines_of
 from conformance.slurm_lab import LabHarness
 from dispatch.conformance import BACKEND, Outcome, Result, run_suite
 from lab import Lab, why_no_cgroups
 from slurm.conftest import bring_up
 
 pytestmark = pytest.mark.slurm
-
-ALLOWED = Path(__file__).with_name("allowed-skips-slurm.txt")
 
 
 @pytest.fixture(scope="module")
@@ -45,6 +44,4 @@ def test_a_real_slurm_passes_and_skips_only_what_the_list_allows(
         print(f"{len(results)} checks in {time.monotonic() - begin:.0f} s")  # noqa: T201 - a report
     failed = [result for result in results if result.verdict is Outcome.FAILED]
     assert not failed, "\n".join(f"{one.name}: {one.reason}" for one in failed)
-    skipped = {one.name for one in results if one.verdict is Outcome.SKIPPED}
-    allowed = {line for line in ALLOWED.read_text().splitlines() if not line.startswith("#")}
-    assert skipped <= allowed, "\n".join(sorted(skipped - allowed))
+    assert differences(lines_of("slurm"), results) == []
