@@ -170,7 +170,7 @@ def no_save_window(patch: pytest.MonkeyPatch) -> None:
         known, seen = s.view.current, s.current_seen
         if known is None or seen is None or known.phase is not Phase.ENDED:
             return None
-        return ending._judge(s, known, final_verdict(known, seen))
+        return ending._judge(s, known, final_verdict(known, seen.verdict))
 
     rows = tuple(judge if row is ending.judge else row for row in deciding.ROWS)
     patch.setattr(deciding, "ROWS", rows)

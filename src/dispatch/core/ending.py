@@ -28,8 +28,9 @@ def note_missing(s: Situation) -> Step | None:
     ):
         vanished = Vanished(submission=known.submission, sent=s.listing.sent, boot=s.listing.boot)
         return Append(events=(vanished,), row="note missing")
-    gated = known.phase is Phase.GATED
-    wait = max(declared.call_bound, declared.save_window) if gated else declared.evidence_window
+    gated, deleted = known.phase is Phase.GATED, _is_deleted(s, known, known.missing)
+    brief = max(declared.call_bound, declared.save_window)
+    wait = brief if gated or deleted else declared.evidence_window
     if s.listing.sent < known.missing.sent + wait:
         moment = s.local(known.missing.sent + wait)
         return Look(
@@ -38,7 +39,27 @@ def note_missing(s: Situation) -> Step | None:
     if gated:
         why = "the controller lost the object before its open"
         return Append(events=(Forgot(submission=known.submission, why=why),), row="start lost")
-    return _judge(s, known, _vanished_verdict(s, known, known.missing))
+    verdict = _DELETED if deleted else _vanished_verdict(s, known, known.missing)
+    return _judge(s, known, final_verdict(known, verdict))
+
+
+def _is_deleted(s: Situation, known: ObjectView, missing: Sighting) -> bool:
+    """Whether our stop has deleted the object, as on a scheduler where a stop does: then it is final, and gone by its ref.
+
+    It lived when the stop was decided on, by a read that was sent before. An end of its own would still be shown within the
+    evidence window, so that one which is gone sooner, under the same boot, was deleted (12, E2).
+    """
+    if known.stopped is None or known.stopped.boot != missing.boot:
+        return False
+    declared = s.view.header.declarations
+    return missing.sent + declared.call_bound < known.stopped.sent + declared.evidence_window
+
+
+_DELETED = Verdict(
+    state=State.CANCELLED,
+    cause=Cause.CANCELLED,
+    detail=Detail(reason="it was stopped, and is gone sooner than an end of its own would be"),
+)
 
 
 def _vanished_verdict(s: Situation, known: ObjectView, missing: Sighting) -> Verdict:
@@ -81,7 +102,7 @@ def _judge_when_sure(s: Situation, known: ObjectView, seen: Observation, ended: 
             why="it has ended; a crash could still undo that",
             at=s.local(sure),
         )
-    return _judge(s, known, final_verdict(known, seen))
+    return _judge(s, known, final_verdict(known, seen.verdict))
 
 
 def _judge(s: Situation, known: ObjectView, verdict: Verdict) -> Step:

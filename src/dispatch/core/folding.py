@@ -25,6 +25,7 @@ from dispatch.model.journal import (
     Forgot,
     HoldAsked,
     Intended,
+    Intent,
     Missed,
     NodesBack,
     Observed,
@@ -194,7 +195,7 @@ def _settled(view: JobView, event: Settled) -> JobView:
     if opened.verb is Verb.OPEN:
         return _put(view, _open_settled(_object(view, opened.submission), event))
     if opened.verb is not Verb.START:
-        return view
+        return _stop_settled(view, opened, event.outcome) if opened.verb is Verb.STOP else view
     if event.outcome is Outcome.REJECTED:
         return replace(view, refusal=event.reason)
     if event.outcome is not Outcome.LANDED:
@@ -213,6 +214,14 @@ def _settled(view: JobView, event: Settled) -> JobView:
             boot=opened.boot,
         ),
     )
+
+
+def _stop_settled(view: JobView, stop: Intent, outcome: Outcome) -> JobView:
+    known = view.objects.get(stop.submission)
+    if outcome not in (Outcome.LANDED, Outcome.UNKNOWN) or known is None or known.ref != stop.ref:
+        return view
+    intended = stop.deadline - view.header.declarations.call_window
+    return _put(view, replace(known, stopped=Sighting(sent=intended, boot=stop.boot)))
 
 
 def _open_settled(known: ObjectView, event: Settled) -> ObjectView:

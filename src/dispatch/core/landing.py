@@ -91,7 +91,7 @@ def settle(
         return previous.sent + declared.call_bound
     if known.misses + 1 < declared.settling_reads or previous is None:
         return Missed(intent=intent.id, sent=listing.sent, boot=listing.boot)
-    if intent.verb is Verb.OPEN and what is Shown.ABSENT:
+    if intent.verb in (Verb.OPEN, Verb.STOP) and what is Shown.ABSENT:
         return Settled(intent=intent.id, outcome=Outcome.UNKNOWN, reason="its object is gone")
     return Settled(
         intent=intent.id,

@@ -69,9 +69,8 @@ def sweepable(view: JobView, seen: Observation) -> bool:
     return seen.key.submission in view.objects or seen.key.submission < view.next_submission
 
 
-def final_verdict(known: ObjectView, seen: Observation) -> Verdict:
+def final_verdict(known: ObjectView, verdict: Verdict) -> Verdict:
     """The verdict on an object that has ended, with what the record knows about it and the scheduler does not."""
-    verdict = seen.verdict
     if verdict.state is State.SUCCEEDED:
         return verdict
     if known.why and (not verdict.proven or _stopped_by_us(verdict)):

@@ -62,6 +62,8 @@ class ObjectView(Value):
     """Its opens that reads have settled as not landed; one may still be learnt to have landed (12, R4)."""
     ended: Sighting | None = None
     missing: Sighting | None = None
+    stopped: Sighting | None = None
+    """When a stop of it was intended that has landed, or may have, and under which incarnation."""
     awaiting: tuple[str, ...] = ()
     awaiting_since: Instant | None = None
     nodes_back: Instant | None = None
