@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from datetime import timedelta
 from itertools import pairwise
 
-from crash.story import Tale
+from crash.story import End, Tale
 from dispatch.adapters.memory import ExecutionTruth
 from dispatch.model.answers import Action
 from dispatch.model.journal import (
@@ -21,6 +21,7 @@ from dispatch.model.journal import (
     Verb,
 )
 from dispatch.model.status import Cause
+from dispatch.model.view import JobView
 from dispatch.spi.store import Query
 
 FAULTS_OF_THE_CLUSTER = (Cause.FORGOTTEN, Cause.FENCED)
@@ -28,28 +29,35 @@ FAULTS_OF_THE_CLUSTER = (Cause.FORGOTTEN, Cause.FENCED)
 
 def broken(tale: Tale) -> Iterator[str]:
     """Name everything that does not hold."""
-    if tale.job is None:
+    if len(tale.jobs) != len(tale.story.ends):
         yield "the submission was never acknowledged"
         return
-    if (count := sum(job.key == tale.key for job in tale.site.store.list(Query()))) != 1:
-        yield f"there are {count} jobs of one key"
-    entries = tale.site.history(tale.job)
-    ran = executions(tale)
-    yield from _safety(tale, entries, ran)
-    yield from _budgets(tale, entries)
-    yield from _people(entries, ran)
-    yield from _end(tale, entries, ran)
+    listed = [job.key for job in tale.site.store.list(Query())]
+    for key in tale.keys:
+        if (count := listed.count(key)) != 1:
+            yield f"there are {count} jobs of the key {key}"
+    if overlaps := tale.site.env.overlaps():
+        yield f"S1: {len(overlaps)} overlaps, {overlaps[0]}"
+    if not tale.over:
+        yield f"lost: after {tale.rounds} rounds {tale.done} of {len(tale.story.acts)} acts were played"
+    before = executions(tale)
+    for job, end in zip(tale.jobs, tale.story.ends, strict=True):
+        entries = tale.site.history(job)
+        ran = executions(tale, job)
+        yield from _safety(entries, ran)
+        yield from _budgets(entries, end)
+        yield from _people(entries, ran)
+        yield from _end(tale.site.view(job), end, ran)
+    yield from _aftermath(tale, before)
 
 
-def executions(tale: Tale) -> list[ExecutionTruth]:
-    """All executions that ever were, in the order of their starts."""
-    ran = [one for truth in tale.site.env.truths() for one in truth.executions]
+def executions(tale: Tale, job: str | None = None) -> list[ExecutionTruth]:
+    """All executions that ever were, of a job or of all, in the order of their starts."""
+    ran = [one for truth in tale.site.env.truths(job) for one in truth.executions]
     return sorted(ran, key=lambda one: one.serial)
 
 
-def _safety(tale: Tale, entries: tuple[Entry, ...], ran: list[ExecutionTruth]) -> Iterator[str]:
-    if overlaps := tale.site.env.overlaps():
-        yield f"S1: {len(overlaps)} overlaps, {overlaps[0]}"
+def _safety(entries: tuple[Entry, ...], ran: list[ExecutionTruth]) -> Iterator[str]:
     for one in ran:
         if not any(
             isinstance(entry.event, Intended)
@@ -66,13 +74,13 @@ def _safety(tale: Tale, entries: tuple[Entry, ...], ran: list[ExecutionTruth]) -
         yield "S6: there is more than one final verdict"
 
 
-def _budgets(tale: Tale, entries: tuple[Entry, ...]) -> Iterator[str]:
+def _budgets(entries: tuple[Entry, ...], end: End) -> Iterator[str]:
     decided = [entry.event for entry in entries if isinstance(entry.event, Decided)]
     if len({(one.submission, one.restarts) for one in decided}) != len(decided):
         yield "S4: one execution is decided about twice"
     charged = sum(one.budget is not None and one.action is not Action.FAIL for one in decided)
-    if charged != tale.story.charges:
-        yield f"S4: charged {charged} times, not {tale.story.charges}"
+    if charged != end.charges:
+        yield f"S4: charged {charged} times, not {end.charges}"
     for one in decided:
         for entry in entries:
             event = entry.event
@@ -119,19 +127,21 @@ def _people(entries: tuple[Entry, ...], ran: list[ExecutionTruth]) -> Iterator[s
                 yield "S3: something started while the job was held"
 
 
-def _end(tale: Tale, entries: tuple[Entry, ...], ran: list[ExecutionTruth]) -> Iterator[str]:
-    view, story = tale.view, tale.story
-    assert view is not None
-    if not tale.over or view.verdict is None:
-        yield f"lost: after {tale.rounds} rounds {tale.done} of {len(story.acts)} acts were played"
+def _end(view: JobView, end: End, ran: list[ExecutionTruth]) -> Iterator[str]:
+    verdict = view.verdict
+    if verdict is not None and (verdict.state, verdict.cause) != (end.state, end.cause):
+        yield f"S8: it ended as {verdict.state}, {verdict.cause}"
+    if verdict is not None and len(ran) != end.executions:
+        yield f"{len(ran)} executions, not {end.executions}"
+
+
+def _aftermath(tale: Tale, before: list[ExecutionTruth]) -> Iterator[str]:
+    """What an hour after the end brings; of a story that never ended this says nothing."""
+    if not tale.over:
         return
-    if (view.verdict.state, view.verdict.cause) != (story.state, story.cause):
-        yield f"S8: it ended as {view.verdict.state}, {view.verdict.cause}"
-    if len(ran) != story.executions:
-        yield f"{len(ran)} executions, not {story.executions}"
     tale.site.clock.advance(timedelta(hours=1))
     tale.site.env.run_all()
-    if len(executions(tale)) != len(ran):
+    if len(executions(tale)) != len(before):
         yield "S9: something started an hour after the end"
     for truth in tale.site.env.truths():
         if truth.observation is not None and not truth.observation.state.ended:

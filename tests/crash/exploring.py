@@ -10,7 +10,7 @@ from datetime import timedelta
 from crash.checking import broken
 from crash.site import Process, Records, Site
 from crash.story import Story, Tale
-from dispatch.model.errors import DispatchError
+from dispatch.model.errors import DispatchError, OutcomeUnknown
 from dispatch.model.journal import Accepted, AnyEvent, Decided, Ended, Observed
 from dispatch.testing.faults import Die, Fault, LoseReply, Pause, Points
 
@@ -33,6 +33,8 @@ class Plan:
 
     name: str
     first: tuple[int, Planned] | None = None
+    also: tuple[int, ...] = ()
+    """Points at which the first process meets the same fault again."""
     second: int | None = None
     absence: timedelta = NOT_LONG
 
@@ -62,13 +64,19 @@ class Telling:
 
     def tell(self) -> None:
         """Let processes live and die until the story is over."""
-        self.live({} if self.plan.first is None else {self.plan.first[0]: self.plan.first[1](self)})
+        self.live(self._planned())
         if self.lives[0].dead:
             self._absence()
             self.live({} if self.plan.second is None else {self.plan.second: Die()})
         if self.lives[-1].dead:
             self._absence()
             self.live({})
+
+    def _planned(self) -> dict[int, Fault]:
+        if self.plan.first is None:
+            return {}
+        at, fault = self.plan.first
+        return {number: fault(self) for number in (at, *self.plan.also)}
 
     def live(self, faults: dict[int, Fault], rounds: int = MOST_ROUNDS) -> None:
         """Let one process live to its death, or the end of the story."""
@@ -105,12 +113,11 @@ class Telling:
         )
 
     def record(self) -> str:
-        """The job's record, for people."""
-        if self.tale.job is None:
-            return "(no job)"
+        """The record of each job, for people."""
         return "\n".join(
-            f"    {entry.version} {entry.at:%H:%M:%S} {entry.actor.host} {said(entry.event)}"
-            for entry in self.site.history(self.tale.job)
+            f"    {job} {entry.version} {entry.at:%H:%M:%S} {entry.actor.host} {said(entry.event)}"
+            for job in self.tale.jobs
+            for entry in self.site.history(job)
         )
 
 
@@ -201,11 +208,26 @@ def late_crashes(names: list[str]) -> Iterator[Plan]:
 
 
 def lost_replies(names: list[str]) -> Iterator[Plan]:
-    """The reply of each call is lost, and the call lands at once or late; the process goes on."""
+    """The reply of each call is lost, and the call lands at once, late or never; the process goes on.
+
+    Of many in one call the reply also breaks off in the middle: from one on nothing is heard, whether they land or not.
+    """
     for number, name in enumerate(names):
         if name.endswith("during"):
             yield Plan("lost reply", (number, _lose))
             yield Plan("lost reply, the call lands late", (number, _lose_late))
+            yield Plan("lost reply, the call never lands", (number, _lose_all))
+            if rest := tuple(_same_call(names, number)):
+                yield Plan("the reply breaks off", (number, _lose), rest)
+                yield Plan("the call breaks off", (number, _lose_all), rest)
+
+
+def _same_call(names: list[str], number: int) -> Iterator[int]:
+    """The other points after this one at which the same call is under way."""
+    for other in range(number + 1, len(names)):
+        if names[other] != names[number]:
+            return
+        yield other
 
 
 def pauses(names: list[str]) -> Iterator[Plan]:
@@ -248,6 +270,11 @@ def _lose(_: Telling) -> Fault:
 
 def _lose_late(telling: Telling) -> Fault:
     return LoseReply(first=lambda: telling.site.land_late(LATEST))
+
+
+def _lose_all(telling: Telling) -> Fault:
+    never = OutcomeUnknown("The connection broke before the command began.")
+    return LoseReply(first=lambda: telling.site.env.refuse_next(never))
 
 
 def _pause(rounds: int) -> Planned:

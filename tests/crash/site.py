@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -117,10 +117,10 @@ class Process:
         """How this process sees the cluster."""
         return site.env.view()
 
-    async def turn(self, job: str) -> None:
-        """Run the engine for one call at the most."""
+    async def turn(self, jobs: Sequence[str]) -> None:
+        """Run the engine for one call for each job at the most."""
         engine = await self.clusters.named("c").engine()
-        await engine.advance([job], turns=1)
+        await engine.advance(jobs, turns=1)
 
 
 def _no_config(alias: str) -> AdapterConfig:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from crash.story import (
     Act,
+    End,
     Story,
     Tale,
     ask,
@@ -52,7 +53,7 @@ def seen_running(number: int) -> Act:
 
 def acknowledged(tale: Tale) -> bool:
     """Whether what was asked for last is true."""
-    return tale.view is not None and has_reached(tale.view, Until.ACKNOWLEDGED)
+    return recorded(lambda view: has_reached(view, Until.ACKNOWLEDGED))(tale)
 
 
 def is_held(number: int) -> Act:
@@ -88,9 +89,7 @@ STORIES = (
     Story(
         name="success",
         acts=(submit(nodes=2), seen_running(1), happens(runs(1), "finish")),
-        state=State.SUCCEEDED,
-        cause=None,
-        executions=1,
+        ends=(End(State.SUCCEEDED, None, 1),),
         points=60,
     ),
     Story(
@@ -102,10 +101,7 @@ STORIES = (
             seen_running(2),
             happens(runs(2), "finish"),
         ),
-        state=State.SUCCEEDED,
-        cause=None,
-        executions=2,
-        charges=1,
+        ends=(End(State.SUCCEEDED, None, 2, 1),),
         points=119,
     ),
     Story(
@@ -119,10 +115,7 @@ STORIES = (
             befalls(at_once, "return_node", "n2"),
             happens(runs(2), "finish"),
         ),
-        state=State.SUCCEEDED,
-        cause=None,
-        executions=2,
-        charges=1,
+        ends=(End(State.SUCCEEDED, None, 2, 1),),
         points=144,
     ),
     Story(
@@ -132,18 +125,13 @@ STORIES = (
             happens(runs(1), "preempt"),
             happens(runs(2), "preempt"),
         ),
-        state=State.FAILED,
-        cause=Cause.PREEMPTED,
-        executions=2,
-        charges=1,
+        ends=(End(State.FAILED, Cause.PREEMPTED, 2, 1),),
         points=100,
     ),
     Story(
         name="failed by its policy",
         acts=(submit(resubmit()), happens(runs(1), "finish", 3)),
-        state=State.FAILED,
-        cause=Cause.NON_ZERO_EXIT,
-        executions=1,
+        ends=(End(State.FAILED, Cause.NON_ZERO_EXIT, 1),),
         points=51,
     ),
     Story(
@@ -158,9 +146,7 @@ STORIES = (
             ask("release", at_once),
             happens(runs(1), "finish"),
         ),
-        state=State.SUCCEEDED,
-        cause=None,
-        executions=1,
+        ends=(End(State.SUCCEEDED, None, 1),),
         points=89,
     ),
     Story(
@@ -174,9 +160,7 @@ STORIES = (
             ask("release", at_once),
             happens(runs(1), "finish"),
         ),
-        state=State.SUCCEEDED,
-        cause=None,
-        executions=1,
+        ends=(End(State.SUCCEEDED, None, 1),),
         points=96,
     ),
     Story(
@@ -189,10 +173,7 @@ STORIES = (
             ask("release", at_once),
             happens(runs(2), "finish"),
         ),
-        state=State.SUCCEEDED,
-        cause=None,
-        executions=2,
-        charges=1,
+        ends=(End(State.SUCCEEDED, None, 2, 1),),
         points=133,
     ),
     Story(
@@ -204,9 +185,7 @@ STORIES = (
             ask("stop", at_once),
             befalls(recorded(has_ended), "set_capacity", None),
         ),
-        state=State.CANCELLED,
-        cause=Cause.STOPPED,
-        executions=0,
+        ends=(End(State.CANCELLED, Cause.STOPPED, 0),),
         points=41,
     ),
     Story(
@@ -217,17 +196,13 @@ STORIES = (
             ask("stop", at_once),
             befalls(recorded(has_ended), "set_capacity", None),
         ),
-        state=State.CANCELLED,
-        cause=Cause.STOPPED,
-        executions=0,
+        ends=(End(State.CANCELLED, Cause.STOPPED, 0),),
         points=59,
     ),
     Story(
         name="stopped while running",
         acts=(submit(resubmit()), seen_running(1), ask("stop", at_once)),
-        state=State.CANCELLED,
-        cause=Cause.STOPPED,
-        executions=1,
+        ends=(End(State.CANCELLED, Cause.STOPPED, 1),),
         points=71,
     ),
     Story(
@@ -237,10 +212,7 @@ STORIES = (
             happens(runs(1), "preempt"),
             ask("stop", recorded(backs_off)),
         ),
-        state=State.CANCELLED,
-        cause=Cause.STOPPED,
-        executions=1,
-        charges=1,
+        ends=(End(State.CANCELLED, Cause.STOPPED, 1, 1),),
         points=66,
     ),
     Story(
@@ -251,10 +223,7 @@ STORIES = (
             befalls(runs(1), "lose_node", "n2"),
             ask("stop", recorded(awaits_cessation)),
         ),
-        state=State.CANCELLED,
-        cause=Cause.STOPPED,
-        executions=1,
-        charges=1,
+        ends=(End(State.CANCELLED, Cause.STOPPED, 1, 1),),
         points=85,
     ),
     Story(
@@ -267,9 +236,7 @@ STORIES = (
             befalls(at_once, "refuse_next"),
             happens(runs(1), "finish"),
         ),
-        state=State.SUCCEEDED,
-        cause=None,
-        executions=1,
+        ends=(End(State.SUCCEEDED, None, 1),),
         points=81,
     ),
     Story(
@@ -278,10 +245,35 @@ STORIES = (
             *[befalls(at_once, "refuse_next", Rejected("Invalid partition name specified"))] * 9,
             submit(resubmit()),
         ),
-        state=State.FAILED,
-        cause=Cause.REJECTED,
-        executions=0,
+        ends=(End(State.FAILED, Cause.REJECTED, 0),),
         points=19,
+    ),
+    Story(
+        name="three together, success",
+        acts=(
+            submit(),
+            seen_running(1),
+            *[happens(runs(1, job), "finish", to=job) for job in range(3)],
+        ),
+        ends=(End(State.SUCCEEDED, None, 1),) * 3,
+        points=80,
+    ),
+    Story(
+        name="three together, one stopped while gated",
+        acts=(
+            FULL,
+            submit(drive=False),
+            turn(),
+            ask("stop", at_once, of=1),
+            befalls(recorded(has_ended, of=1), "set_capacity", None),
+            *[happens(runs(1, job), "finish", to=job) for job in (0, 2)],
+        ),
+        ends=(
+            End(State.SUCCEEDED, None, 1),
+            End(State.CANCELLED, Cause.STOPPED, 0),
+            End(State.SUCCEEDED, None, 1),
+        ),
+        points=80,
     ),
 )
 BY_NAME = {story.name: story for story in STORIES}

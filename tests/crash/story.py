@@ -1,4 +1,4 @@
-"""A story: what people and the cluster do in the life of one job, whoever runs dispatch meanwhile.
+"""A story: what people and the cluster do in the life of a job, or of some together, whoever runs dispatch meanwhile.
 
 Its acts come in order, each once its condition holds. A person's act is done by a process and may be cut short by its
 death; the person then does it again, as people do. Whatever can start is started by the scheduler at every turn.
@@ -35,18 +35,25 @@ class Act:
 
 
 @dataclass(frozen=True)
-class Story:
-    """The acts of a story, and how it must end whatever happens to the processes."""
+class End:
+    """How a job must end, whatever happens to the processes."""
 
-    name: str
-    acts: tuple[Act, ...]
     state: State
     cause: Cause | None
     executions: int
-    points: int
-    """At least so many points does a run without faults pass."""
     charges: int = 0
     """So often is an execution charged to a budget, and followed by another."""
+
+
+@dataclass(frozen=True)
+class Story:
+    """The acts of a story, and how each of its jobs must end."""
+
+    name: str
+    acts: tuple[Act, ...]
+    ends: tuple[End, ...]
+    points: int
+    """At least so many points does a run without faults pass."""
     policy: Policy | None = None
     settings: dict[str, Any] = field(default_factory=dict[str, Any])
 
@@ -58,7 +65,8 @@ class Tale:
         self.story = story
         self.key = key
         self.site = site
-        self.job: str | None = None
+        self.jobs: list[str] = []
+        """Once their submission is acknowledged."""
         self.done = 0
         self.since = site.clock.now()
         self.busy = False
@@ -71,17 +79,25 @@ class Tale:
         return self.site.clock.now()
 
     @property
-    def view(self) -> JobView | None:
-        """The job's record, once its submission is acknowledged."""
-        return None if self.job is None else self.site.view(self.job)
+    def job(self) -> str:
+        """The only job, or the first."""
+        return self.jobs[0]
+
+    @property
+    def view(self) -> JobView:
+        """Its record."""
+        return self.site.view(self.job)
+
+    @property
+    def keys(self) -> list[str]:
+        """The key of each job, whether it was submitted already or not."""
+        return [f"{self.key}.{number}" for number, _ in enumerate(self.story.ends)]
 
     @property
     def over(self) -> bool:
-        """Whether all acts are done and the job has ended."""
-        return (
-            self.done == len(self.story.acts)
-            and self.view is not None
-            and self.view.verdict is not None
+        """Whether all acts are done and every job has ended."""
+        return self.done == len(self.story.acts) and all(
+            self.site.view(job).verdict is not None for job in self.jobs
         )
 
     async def play(self, process: Process | None) -> None:
@@ -144,34 +160,45 @@ class Tale:
 
 
 def submit(recovery: Policy | None = None, *, drive: bool = True, **fields: Any) -> Act:
-    """Submit the job under a key, and, as the command does, drive it until it is open."""
+    """Submit each job under a key, and, as the command does, drive them together until they are open."""
 
     async def do(tale: Tale, process: Process) -> None:
-        job = Job(command=("train",), cluster="c", key=tale.key, recovery=recovery, **fields)
-        tale.job = (await process.operator.submit(job)).id
+        jobs = [
+            Job(command=("train",), cluster="c", key=key, recovery=recovery, **fields)
+            for key in tale.keys
+        ]
+        tale.jobs = [(await process.operator.submit(job)).id for job in jobs]
         if drive:
-            driving = asyncio.ensure_future(process.driver.drive([tale.job], Until.OPENED))
-            await with_time_passing(tale.site.clock, driving)
+            await driven(tale, process)
 
     return Act(when=lambda _: True, by_person=do)
 
 
-def ask(what: str, when: Callable[[Tale], bool]) -> Act:
-    """Ask for a ``stop``, a ``hold`` or a ``release``."""
+def wait() -> Act:
+    """Drive the jobs together until they are open."""
+    return Act(when=lambda _: True, by_person=driven)
+
+
+async def driven(tale: Tale, process: Process) -> None:
+    """Let the process drive the jobs until they are open, while time passes."""
+    driving = asyncio.ensure_future(process.driver.drive(tale.jobs, Until.OPENED))
+    await with_time_passing(tale.site.clock, driving)
+
+
+def ask(what: str, when: Callable[[Tale], bool], of: int = 0) -> Act:
+    """Ask for a ``stop``, a ``hold`` or a ``release`` of that job."""
 
     async def do(tale: Tale, process: Process) -> None:
-        assert tale.job is not None
-        getattr(process.operator, f"ask_{what}")(tale.job)
+        getattr(process.operator, f"ask_{what}")(tale.jobs[of])
 
     return Act(when=when, by_person=do)
 
 
 def turn() -> Act:
-    """Run the engine for one call."""
+    """Run the engine for one call for each job."""
 
     async def do(tale: Tale, process: Process) -> None:
-        assert tale.job is not None
-        await process.turn(tale.job)
+        await process.turn(tale.jobs)
 
     return Act(when=lambda _: True, by_person=do, tried=True)
 
@@ -179,9 +206,9 @@ def turn() -> Act:
 # --- acts of the cluster
 
 
-def happens(when: Callable[[Tale], bool], what: str, *args: Any) -> Act:
-    """Something happens to the job in the cluster, by the name of the environment's method."""
-    return Act(when=when, by_world=lambda tale: getattr(tale.site.env, what)(tale.job, *args))
+def happens(when: Callable[[Tale], bool], what: str, *args: Any, to: int = 0) -> Act:
+    """Something happens to that job in the cluster, by the name of the environment's method."""
+    return Act(when=when, by_world=lambda tale: getattr(tale.site.env, what)(tale.jobs[to], *args))
 
 
 def befalls(when: Callable[[Tale], bool], what: str, *args: Any) -> Act:
@@ -205,16 +232,21 @@ def at_once(_: Tale) -> bool:
     return True
 
 
-def runs(number: int) -> Callable[[Tale], bool]:
-    """Whether that submission really runs."""
+def runs(number: int, of: int = 0) -> Callable[[Tale], bool]:
+    """Whether that submission of that job really runs."""
 
     def holds(tale: Tale) -> bool:
-        live = tale.site.env.live(tale.job) if tale.job else ()
+        live = tale.site.env.live(tale.jobs[of]) if tale.jobs else ()
         return any(one.epoch // 1_000_000 == number for one in live)
 
     return holds
 
 
-def recorded(reached: Callable[[JobView], bool]) -> Callable[[Tale], bool]:
-    """Whether the record says so."""
-    return lambda tale: tale.view is not None and reached(tale.view)
+def recorded(reached: Callable[[JobView], bool], of: int | None = None) -> Callable[[Tale], bool]:
+    """Whether the record of that job, or of every job, says so."""
+
+    def holds(tale: Tale) -> bool:
+        jobs = tale.jobs if of is None else tale.jobs[of : of + 1]
+        return bool(jobs) and all(reached(tale.site.view(job)) for job in jobs)
+
+    return holds

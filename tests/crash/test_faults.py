@@ -222,7 +222,6 @@ def outslept(rounds: int) -> Callable[[Telling], Fault]:
 
 def writes(telling: Telling) -> list[Entry]:
     """The intents and outcomes in the record."""
-    assert telling.tale.job is not None
     history = telling.site.history(telling.tale.job)
     return [entry for entry in history if isinstance(entry.event, Intended | Settled)]
 
@@ -254,7 +253,6 @@ def test_an_outcome_that_was_slept_over_is_recorded_late(records: Records) -> No
         if isinstance(entry.event, Settled)
     }
     assert ["host2", "host1"] in of.values()
-    view = telling.tale.view
-    assert view is not None
-    assert view.verdict is not None
-    assert view.verdict.state is State.SUCCEEDED
+    verdict = telling.tale.view.verdict
+    assert verdict is not None
+    assert verdict.state is State.SUCCEEDED

@@ -2,26 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import timedelta
 from typing import Any, ClassVar
 
 import pytest
 from msgspec.structs import replace
 
-from crash.exploring import Failure, Plan, crashes, explore, late_crashes, pauses, points_of
+from crash.exploring import (
+    Failure,
+    Plan,
+    crashes,
+    explore,
+    late_crashes,
+    lost_replies,
+    pauses,
+    points_of,
+)
 from crash.site import POLL, Process, Records, Site
 from crash.stories import BY_NAME
 from dispatch.adapters.memory import MemoryBackend
 from dispatch.core import landing
 from dispatch.model.answers import Capability
+from dispatch.model.errors import DispatchError
 from dispatch.model.journal import Intended, Intent, Outcome, Settled, Verb
 from dispatch.model.status import Listing
 from dispatch.model.steps import Call
 from dispatch.model.view import JobView
 from dispatch.shell.acting import Writer, intend
 from dispatch.shell.engine import Engine
-from dispatch.spi.adapter import CallMeta
+from dispatch.spi.adapter import CallMeta, MultiWriter
 from dispatch.testing.faults import Points
 
 Plans = Callable[[list[str]], Iterable[Plan]]
@@ -82,6 +92,91 @@ class IntentAfterProcess(WithWriter):
     writer: ClassVar[type[Writer]] = IntentAfter
 
 
+class OpensTogether(Writer):
+    """Makes the opens of a round in a way of its own, and everything else as it should be."""
+
+    async def make_all(self, wanted: Sequence[Any]) -> dict[str, Exception]:
+        opens = [one for one in wanted if one.call.verb is Verb.OPEN]
+        if opens:
+            now = self.ledger.clock.now()
+            await self.open_all(
+                [(one.view, intend(one.view, one.call, one.listing, now)) for one in opens]
+            )
+        return await super().make_all([one for one in wanted if one.call.verb is not Verb.OPEN])
+
+    async def open_all(self, opens: list[tuple[JobView, Intent]]) -> None:
+        raise NotImplementedError
+
+    async def call_all(self, intents: Sequence[Intent]) -> Sequence[DispatchError | None]:
+        """One call for all of them."""
+        assert isinstance(self.backend, MultiWriter)
+        meta = CallMeta(deadline=min(intent.deadline for intent in intents))
+        return await self.backend.open_many([intent.ref or "" for intent in intents], meta)
+
+    def intended(self, opens: list[tuple[JobView, Intent]]) -> list[tuple[JobView, Intent]]:
+        """Those whose intent is recorded now, with the view after that."""
+        views = [
+            (self.ledger.append(view, (Intended(intent=intent),)), intent) for view, intent in opens
+        ]
+        return [(view, intent) for view, intent in views if view is not None]
+
+    def landed(self, opens: list[tuple[JobView, Intent]]) -> None:
+        """Record of each that it has landed."""
+        for view, intent in opens:
+            self.record(view, Settled(intent=intent.id, outcome=Outcome.LANDED, ref=intent.ref))
+
+
+class OpensWell(OpensTogether):
+    """The way of its own without a fault: what is found in the others is theirs."""
+
+    async def open_all(self, opens: list[tuple[JobView, Intent]]) -> None:
+        meant = self.intended(opens)
+        answers = await self.call_all([intent for _, intent in meant])
+        self.landed([one for one, answer in zip(meant, answers, strict=True) if answer is None])
+
+
+class OpensWellProcess(WithWriter):
+    writer: ClassVar[type[Writer]] = OpensWell
+
+
+class IntentsAfter(OpensTogether):
+    """Opens many, and then records that they were meant."""
+
+    async def open_all(self, opens: list[tuple[JobView, Intent]]) -> None:
+        await self.call_all([intent for _, intent in opens])
+        self.landed(self.intended(opens))
+
+
+class IntentsAfterProcess(WithWriter):
+    writer: ClassVar[type[Writer]] = IntentsAfter
+
+
+class OutcomesFirst(OpensTogether):
+    """Records that many opens have landed, and then makes them."""
+
+    async def open_all(self, opens: list[tuple[JobView, Intent]]) -> None:
+        meant = self.intended(opens)
+        self.landed(meant)
+        await self.call_all([intent for _, intent in meant])
+
+
+class OutcomesFirstProcess(WithWriter):
+    writer: ClassVar[type[Writer]] = OutcomesFirst
+
+
+class UnheardTaken(OpensTogether):
+    """Takes what was not heard of one for what was heard of another."""
+
+    async def open_all(self, opens: list[tuple[JobView, Intent]]) -> None:
+        meant = self.intended(opens)
+        await self.call_all([intent for _, intent in meant])
+        self.landed(meant)
+
+
+class UnheardTakenProcess(WithWriter):
+    writer: ClassVar[type[Writer]] = UnheardTaken
+
+
 class ChargedApart(Process):
     """Decides in one append and asks for the hold of that decision in another (12, B1)."""
 
@@ -126,13 +221,31 @@ class TimelessProcess(Process):
         ("success", IntentAfterProcess, crashes),
         ("held by its policy, released, success", ChargedApart, crashes),
         ("preempted, resubmitted, success", TimelessProcess, pauses),
+        ("three together, success", IntentsAfterProcess, crashes),
+        ("three together, success", OutcomesFirstProcess, crashes),
+        ("three together, success", UnheardTakenProcess, lost_replies),
+        ("three together, success", TimelessProcess, pauses),
     ],
-    ids=["outcome before the call", "intent after the call", "charged apart", "no deadline"],
+    ids=[
+        "outcome before the call",
+        "intent after the call",
+        "charged apart",
+        "no deadline",
+        "intents after the call of many",
+        "outcomes before the call of many",
+        "of many, one that is not heard of is taken for made",
+        "no deadline for many",
+    ],
 )
 def test_a_fault_in_dispatch_is_found(
     name: str, kind: type[Process], plans: Plans, records: Records
 ) -> None:
     assert failures(name, records, kind, plans)
+
+
+@pytest.mark.parametrize("plans", [crashes, lost_replies])
+def test_where_no_fault_is_put_none_is_found(plans: Plans, records: Records) -> None:
+    assert not failures("three together, success", records, OpensWellProcess, plans)
 
 
 def test_a_landing_bound_that_is_missing_is_found(
