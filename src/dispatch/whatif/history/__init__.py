@@ -1,0 +1,1 @@
+"""Recorded histories as models of failures: what sacct tells, and our own records."""
