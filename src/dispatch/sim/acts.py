@@ -1,0 +1,200 @@
+"""What befalls the cluster and the hosts at moments of their own, and how all of it is made good again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from dispatch.adapters.memory import Relaunch
+from dispatch.model.errors import DispatchError
+
+if TYPE_CHECKING:
+    from dispatch.adapters.memory.records import WorldObject
+    from dispatch.sim.chance import Stream
+    from dispatch.sim.site import Site
+
+
+@dataclass(frozen=True)
+class Act:
+    """Something that befalls the site: ``do`` it with numbers of its own."""
+
+    name: str
+    weight: float
+    do: Callable[[Site, Stream], None]
+
+
+def plan(site: Site) -> None:
+    """Draw what befalls the site, and when: some kinds never, others often, and now and then all at once."""
+    draw = site.chance.stream("acts")
+    kinds = [act for act in ACTS if draw.happens(0.5)]
+    count = draw.weighed(((0, 1.0), (2, 2.0), (5, 3.0), (12, 1.0)))
+    crowded = draw.between(0, site.weather.seconds) if draw.happens(0.4) else None
+    for number in range(count if kinds else 0):
+        own = site.chance.stream(f"act {number}")
+        act = own.weighed([(act, act.weight) for act in kinds])
+        at = own.between(0, site.weather.seconds)
+        if crowded is not None:
+            at = crowded + own.waiting(40)
+        name = f"act {number}: {act.name}"
+        site.loop.call_later(at, _befall, site, act, name, own)
+
+
+def _befall(site: Site, act: Act, name: str, draw: Stream) -> None:
+    if not site.faults.allow(name):
+        return
+    site.step("cluster", name)
+    with suppress(DispatchError):
+        act.do(site, draw)
+    site.begun()
+    site.scheduler.stir()
+
+
+# --- the controller and the way to it
+
+
+def _go_away(site: Site, draw: Stream) -> None:
+    site.env.make_unavailable(timedelta(seconds=draw.waiting(240)))
+
+
+def _hang(site: Site, draw: Stream) -> None:
+    site.env.hang()
+    reverse = draw.happens(0.5)
+    site.loop.call_later(draw.waiting(90), _resume, site, reverse)
+
+
+def _resume(site: Site, reverse: bool) -> None:  # noqa: FBT001 - a timer passes no keywords
+    if site.world.hung:
+        site.step("cluster", "resumes")
+        with site.watched_all():
+            site.env.resume(reverse=reverse)
+        site.begun()
+
+
+def _crash(site: Site, draw: Stream) -> None:
+    window = site.settings.save_window.total_seconds()
+    lost = timedelta(seconds=draw.between(0, window)) if not site.world.shape.durable else None
+    site.env.crash(lost, partly=draw.happens(0.4))
+    site.forget()
+    relaunch = draw.pick(tuple(Relaunch))
+    site.loop.call_later(draw.waiting(20), _reboot, site, relaunch)
+
+
+def _reboot(site: Site, relaunch: Relaunch) -> None:
+    if not site.world.up:
+        site.step("cluster", "the controller is up again")
+        site.env.reboot(relaunch=relaunch)
+        for seconds in (2.1, 4.1, 6.1):  # what follows from the registration of the nodes
+            site.loop.call_later(seconds, site.begun)
+
+
+def _restart(site: Site, draw: Stream) -> None:
+    if site.world.up:
+        site.env.reboot(relaunch=draw.pick(tuple(Relaunch)))
+        site.forget()
+
+
+def _shrink(site: Site, draw: Stream) -> None:
+    site.env.set_capacity(draw.whole(0, 1))
+    site.loop.call_later(draw.waiting(300), site.env.set_capacity, None)
+
+
+# --- nodes
+
+
+def _lose_node(site: Site, draw: Stream) -> None:
+    site.lose_node(draw.pick(list(site.world.machines.nodes)), draw)
+
+
+# --- other people
+
+
+def _some(site: Site, draw: Stream) -> WorldObject | None:
+    queue = [item for item in site.world.queue.values() if site.knows(item.order.id)]
+    return draw.pick(queue) if queue else None
+
+
+def _on_some(do: Callable[[Site, str, Stream], object]) -> Callable[[Site, Stream], None]:
+    def act(site: Site, draw: Stream) -> None:
+        if (item := _some(site, draw)) is not None:
+            do(site, site.world.shape.ref(item), draw)
+
+    return act
+
+
+def _hold_as_admin(site: Site, ref: str, draw: Stream) -> None:
+    site.env.admin_hold(ref)
+    site.loop.call_later(draw.waiting(300), _quietly, site, site.env.admin_release, ref)
+
+
+def _hold_by_hand(site: Site, ref: str, draw: Stream) -> None:
+    site.env.person_hold(ref)
+    site.loop.call_later(draw.waiting(300), _quietly, site, site.env.person_release, ref)
+
+
+def _quietly(site: Site, do: Callable[[str], object], ref: str) -> None:
+    with suppress(DispatchError):
+        do(ref)
+    site.begun()
+
+
+def _cancel(site: Site, ref: str, draw: Stream) -> None:
+    site.env.cancel(ref, who=draw.pick(("owner", "root", "bob")))
+    site.history_of(site.world.named(ref)).cancelled.add(ref)
+
+
+# --- the hosts
+
+
+def _kill_one(site: Site, draw: Stream) -> None:
+    if site.processes:
+        draw.pick(site.processes).die()
+
+
+def _cut_power(site: Site, draw: Stream) -> None:
+    for process in list(site.processes):
+        process.die()
+    site.records.cut_power(draw)
+    site.check_promises()
+
+
+def _set_a_clock(site: Site, draw: Stream) -> None:
+    draw.pick(site.clocks).offset = site.offset(draw)
+
+
+ACTS: tuple[Act, ...] = (
+    Act("the cluster is away", 2.0, _go_away),
+    Act("the controller hangs", 2.0, _hang),
+    Act("the controller crashes", 3.0, _crash),
+    Act("the controller restarts", 1.0, _restart),
+    Act("fewer may run", 1.0, _shrink),
+    Act("a node is lost", 2.0, _lose_node),
+    Act("an administrator holds", 1.0, _on_some(_hold_as_admin)),
+    Act("a person holds by hand", 1.0, _on_some(_hold_by_hand)),
+    Act("a person releases by hand", 1.0, _on_some(lambda s, ref, _: s.env.person_release(ref))),
+    Act("somebody cancels", 1.0, _on_some(_cancel)),
+    Act("somebody requeues", 1.0, _on_some(lambda s, ref, _: s.env.requeue_externally(ref))),
+    Act("the queue forgets", 2.0, _on_some(lambda s, ref, _: s.env.purge_now(ref))),
+    Act("a process is killed", 2.0, _kill_one),
+    Act("the power fails", 1.0, _cut_power),
+    Act("a clock is set", 1.0, _set_a_clock),
+)
+
+
+def make_good(site: Site) -> None:
+    """Let everything that went wrong be well again."""
+    env, world = site.env, site.world
+    env.make_available()
+    if not world.up:
+        _reboot(site, Relaunch.NONE)
+    _resume(site, reverse=False)
+    env.set_capacity(None)
+    for name, node in world.machines.nodes.items():
+        if node.silent is not None or node.kill_fails or node.fenced:
+            env.return_node(name)
+    for item in list(world.queue.values()):
+        for release in (env.admin_release, env.person_release):
+            with suppress(DispatchError):
+                release(world.shape.ref(item))

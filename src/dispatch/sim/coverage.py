@@ -1,0 +1,83 @@
+"""Which rows of the decision table answered, and which moves of objects a record made."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from dispatch.core.automaton import MOVES, Move
+from dispatch.core.folding import OPEN_MOVES, fold, move_of
+from dispatch.model.journal import (
+    AnyEvent,
+    Ceased,
+    Decided,
+    Entry,
+    Forgot,
+    Intended,
+    Observed,
+    Settled,
+    Verb,
+)
+from dispatch.model.steps import Step
+from dispatch.model.view import JobView, Phase
+
+
+class Coverage:
+    """Counts what was reached."""
+
+    def __init__(self) -> None:
+        self.rows: Counter[str] = Counter()
+
+    def stepped(self, _: JobView, step: Step) -> None:
+        """Count the row that answered."""
+        self.rows[step.row] += 1
+
+
+def moves_made(entries: Iterable[Entry]) -> Iterator[tuple[Move, Phase]]:
+    """Name the moves of objects that a record makes, with the phase that each starts from."""
+    view: JobView | None = None
+    for entry in entries:
+        if view is not None and (made := _move(view, entry.event)) is not None:
+            move, submission = made
+            known = view.objects.get(submission)
+            if known is not None:
+                yield move, known.phase
+        view = fold([entry], view)
+
+
+def _move(view: JobView, event: AnyEvent) -> tuple[Move, int] | None:
+    match event:
+        case Intended(intent=intent) if intent.verb is Verb.OPEN:
+            return Move.OPEN_INTENDED, intent.submission
+        case Settled():
+            return _settled(view, event)
+        case Observed(submission=submission, observation=observation):
+            return move_of(observation), submission
+        case Forgot(submission=submission):
+            return Move.FORGOT, submission
+        case Decided(submission=submission):
+            return Move.JUDGED, submission
+        case Ceased(submission=submission):
+            return Move.CEASED, submission
+        case _:
+            return None
+
+
+def _settled(view: JobView, event: Settled) -> tuple[Move, int] | None:
+    for one in view.intents:
+        if one.intent.id == event.intent and one.intent.verb is Verb.OPEN:
+            return OPEN_MOVES[event.outcome], one.intent.submission
+    for known in view.objects.values():
+        if event.intent in known.opens:
+            return OPEN_MOVES[event.outcome], known.submission
+    return None
+
+
+def all_moves() -> frozenset[str]:
+    """Every move from every phase that the automaton allows, as ``Outcome.moves`` names them."""
+    return frozenset(name_of(move, phase) for move, phases in MOVES.items() for phase in phases)
+
+
+def name_of(move: Move, phase: Phase) -> str:
+    """The name under which a move from a phase is counted."""
+    return f"{phase}: {move.value}"

@@ -1,0 +1,77 @@
+"""The jobs of a simulation: random ones, with random policies."""
+
+from __future__ import annotations
+
+from dispatch.model.answers import Action
+from dispatch.model.job import Job
+from dispatch.model.policy import (
+    Backoff,
+    Cessation,
+    CrashLoop,
+    ExcludeNodes,
+    Limits,
+    Policy,
+    Rule,
+    Unmatched,
+)
+from dispatch.model.quantity import Duration
+from dispatch.model.status import Cause
+from dispatch.sim.chance import Stream
+
+INFRASTRUCTURE = (
+    Cause.PREEMPTED, Cause.NODE_LOST, Cause.LAUNCH_FAILED, Cause.EVICTED, Cause.UNKNOWN, Cause.REQUEUED,
+)  # fmt: skip
+PROGRAM = (Cause.NON_ZERO_EXIT, Cause.SIGNALLED, Cause.OUT_OF_MEMORY, Cause.TIMEOUT)
+
+
+def random_job(draw: Stream, label: str) -> Job:
+    """Draw a job."""
+    return Job(
+        command=("train",),
+        name=label,
+        key=label,
+        cluster="c",
+        nodes=draw.weighed(((1, 3.0), (2, 2.0))),
+        recovery=random_policy(draw) if draw.happens(0.9) else None,
+    )
+
+
+def random_policy(draw: Stream) -> Policy:
+    """Draw a policy."""
+    rules = [_rule(draw, INFRASTRUCTURE, Action.RESUBMIT, draw.whole(1, 4))]
+    if draw.happens(0.6):
+        do = draw.weighed(((Action.RESUBMIT, 3.0), (Action.HOLD, 1.0), (Action.FAIL, 0.5)))
+        rules.append(_rule(draw, PROGRAM, do, draw.whole(0, 3)))
+    if draw.happens(0.3):
+        rules.append(_rule(draw, (Cause.CANCELLED,), Action.RESUBMIT, 1))
+    brake = CrashLoop(executions=2, shorter_than=Duration(seconds=60))
+    return Policy(
+        rules=tuple(rules),
+        unmatched=draw.weighed(((Unmatched.FAIL, 3.0), (Unmatched.HOLD, 1.0))),
+        limits=Limits(
+            total=draw.whole(1, 6),
+            infrastructure=draw.whole(1, 4) if draw.happens(0.3) else None,
+            program=draw.whole(0, 2) if draw.happens(0.3) else None,
+        ),
+        crash_loop=brake if draw.happens(0.15) else None,
+        cessation=draw.weighed(
+            (
+                (Cessation(), 6.0),
+                (Cessation(after="90s"), 1.0),
+                (Cessation(hold_after=Duration(minutes=3)), 1.0),
+            )
+        ),
+    )
+
+
+def _rule(draw: Stream, causes: tuple[Cause, ...], do: Action, limit: int) -> Rule:
+    initial = Duration(seconds=draw.whole(0, 60))
+    limited, windowed = draw.happens(0.8), draw.happens(0.1)
+    return Rule(
+        when=causes,
+        do=do,
+        limit=limit if limited else None,
+        within=Duration(minutes=10) if limited and windowed else None,
+        backoff=Backoff(initial=initial, max=Duration(minutes=2), jitter=draw.whole(0, 50)),
+        exclude_nodes=ExcludeNodes(for_=Duration(minutes=10), max=1) if draw.happens(0.3) else None,
+    )

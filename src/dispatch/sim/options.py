@@ -1,0 +1,77 @@
+"""What a simulation is asked for, and what it answers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from dispatch.adapters.memory import ShapeName
+
+
+@dataclass(frozen=True)
+class Options:
+    """How large the world is, and how long it is disturbed.
+
+    ``only``: of the faults that the seed draws, those of these names alone happen; ``None`` means all of them. ``stop_at``
+    ends the run after so many steps. ``patience`` is the bound of liveness: so long after the last fault, in virtual
+    time, every job has come to rest.
+    """
+
+    shape: ShapeName = ShapeName.SLURM
+    supervisors: int = 2
+    jobs: int = 3
+    faults: bool = True
+    only: frozenset[str] | None = None
+    stop_at: int | None = None
+    trace: bool = False
+    storm: timedelta = timedelta(minutes=40)
+    patience: timedelta = timedelta(hours=3)
+
+
+@dataclass(frozen=True)
+class Violation:
+    """A rule that was broken: which (``S1`` to ``S9``, ``liveness``, ``fault``), how, at which step and moment."""
+
+    rule: str
+    what: str
+    step: int
+    seconds: float
+
+    def __str__(self) -> str:
+        return f"{self.rule} at step {self.step}, {self.seconds:.3f} s: {self.what}"
+
+
+@dataclass(frozen=True)
+class Line:
+    """One step of a trace: its number, virtual seconds since the start, who did it, and what."""
+
+    step: int
+    seconds: float
+    who: str
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.step:>5} {self.seconds:>10.3f}  {self.who:<12} {self.what}"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a run came to. ``faults`` are the names of those that happened, in their order.
+
+    ``excused`` are overlaps that only a policy's own assumption, a person's word or the scheduler itself has made: they
+    are counted apart (02, S1). ``rows`` counts the answers of each row of the decision table, ``moves`` the moves of
+    objects by move and phase.
+    """
+
+    seed: int
+    violation: Violation | None
+    steps: int
+    seconds: float
+    faults: tuple[str, ...] = ()
+    excused: tuple[str, ...] = ()
+    rows: Counter[str] = field(default_factory=Counter[str])
+    moves: Counter[str] = field(default_factory=Counter[str])
+    ends: Counter[str] = field(default_factory=Counter[str])
+    trace: tuple[Line, ...] = ()
+    dump: str = ""

@@ -1,0 +1,134 @@
+"""Run one seed."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import Callable, Generator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+
+from dispatch.core.folding import fold
+from dispatch.model.codec import to_builtins
+from dispatch.shell.identity import randomness
+from dispatch.sim import acts, liveness
+from dispatch.sim.coverage import moves_made, name_of
+from dispatch.sim.options import Options, Outcome
+from dispatch.sim.site import Site
+from dispatch.testing.loop import SimulatedLoop, SimulationError
+from dispatch.testing.loop.simulate import run_on
+
+Mutant = Callable[[], AbstractContextManager[object]]
+"""Makes a context within which one thing of dispatch is broken."""
+
+
+def run(seed: int, options: Options | None = None, mutant: Mutant = nullcontext) -> Outcome:
+    """Run one seed to its end, or to the first rule that is broken. The same seed gives the same run everywhere.
+
+    ``mutant`` breaks dispatch for as long as the run lasts.
+    """
+    options = options or Options()
+    loop = SimulatedLoop(patience=100_000)
+    site = Site(seed, options, loop)
+    with mutant(), _listening(site), randomness(site.chance.stream("names").data):
+        try:
+            run_on(loop, _main(site))
+        except SimulationError as error:
+            site.break_rule("fault", f"the simulation cannot go on: {error}")
+    return _outcome(seed, site)
+
+
+async def _main(site: Site) -> None:
+    tasks = [
+        *(asyncio.ensure_future(person.live()) for person in site.people(site.options.jobs)),
+        *(asyncio.ensure_future(site.supervise(n)) for n in range(1, site.options.supervisors + 1)),
+        asyncio.ensure_future(_weather(site)),
+    ]
+    for task in tasks:
+        task.add_done_callback(lambda task: _look(site, task))
+    await site.over
+    for task in [*tasks, *site.commands, *(p.task for p in site.processes if p.task)]:
+        task.cancel()
+    for process in site.processes:
+        process.dead = True
+
+
+def _look(site: Site, task: asyncio.Future[None]) -> None:
+    """A part of the simulation itself that fails is no finding, but must not be missed."""
+    if not task.cancelled() and (error := task.exception()) is not None:
+        site.break_rule("fault", f"the simulator fails with {error!r}")
+        raise error
+
+
+async def _weather(site: Site) -> None:
+    """Let the storm pass, make everything good, and see all come to rest."""
+    site.scheduler.tick()
+    acts.plan(site)
+    await asyncio.sleep(site.weather.seconds)
+    site.faults.ceased = True
+    site.step("weather", "the faults cease")
+    acts.make_good(site)
+    site.scheduler.cease()
+    await liveness.come_to_rest(site)
+    site.check_promises()
+    site.end()
+
+
+@contextmanager
+def _listening(site: Site) -> Generator[None]:
+    """Hear of what the program itself calls unforeseen."""
+    logger = logging.getLogger("dispatch")
+    ear, level, passes_on = _Ear(site), logger.level, logger.propagate
+    logger.addHandler(ear)
+    logger.setLevel(logging.ERROR)
+    logger.propagate = False
+    try:
+        yield
+    finally:
+        logger.removeHandler(ear)
+        logger.setLevel(level)
+        logger.propagate = passes_on
+
+
+class _Ear(logging.Handler):
+    def __init__(self, site: Site) -> None:
+        super().__init__()
+        self._site = site
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if record.exc_info:
+            self._site.break_rule("fault", f"{record.getMessage()}: {record.exc_info[1]!r}")
+
+
+def _outcome(seed: int, site: Site) -> Outcome:
+    moves: Counter[str] = Counter()
+    ends: Counter[str] = Counter()
+    for kept in site.records.jobs.values():
+        moves.update(name_of(*made) for made in moves_made(kept.entries))
+        verdict = fold(kept.entries).verdict
+        ends[f"{verdict.state} {verdict.cause or ''}".strip() if verdict else "unfinished"] += 1
+    return Outcome(
+        seed=seed,
+        violation=site.violation,
+        steps=site.steps,
+        seconds=site.now,
+        faults=tuple(site.faults.happened),
+        excused=tuple(site.excused),
+        rows=site.coverage.rows,
+        moves=moves,
+        ends=ends,
+        trace=tuple(site.lines),
+        dump=_dump(site) if site.options.trace else "",
+    )
+
+
+def _dump(site: Site) -> str:
+    """The records and the ground truth, in text."""
+    parts: list[str] = []
+    for job, history in site.histories.items():
+        kept = site.records.jobs.get(job)
+        parts.append(f"{history.label} = {job}")
+        if kept:
+            parts += [f"  {fold(kept.entries)}"]
+        parts += [f"  {to_builtins(truth)}" for truth in site.env.truths(job)]
+    return "\n".join(parts)

@@ -1,0 +1,340 @@
+"""One site: the cluster, the records, hosts, processes and people, all under one virtual time and one seed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine, Generator, Sequence
+from contextlib import contextmanager, suppress
+from datetime import timedelta
+from typing import Any
+
+from dispatch.adapters.memory import Env, MemoryBackend, Settings, World
+from dispatch.adapters.memory.answers import declarations_of
+from dispatch.adapters.memory.records import WorldObject
+from dispatch.model.answers import Answer, Capability, Tristate
+from dispatch.model.epoch import ulid
+from dispatch.model.errors import DispatchError
+from dispatch.model.journal import Accepted, Entry
+from dispatch.model.quantity import Duration
+from dispatch.shell.supervisor import Round
+from dispatch.shell.sweeping import EVERY
+from dispatch.sim import invariants
+from dispatch.sim.chance import Chance, Stream
+from dispatch.sim.coverage import Coverage
+from dispatch.sim.history import Begun, History
+from dispatch.sim.hosts import HostClock
+from dispatch.sim.options import Line, Options, Violation
+from dispatch.sim.people import Person
+from dispatch.sim.process import Process
+from dispatch.sim.records import Records
+from dispatch.sim.scheduler import Scheduler
+from dispatch.sim.weather import Faults, Weather
+from dispatch.testing.clock import START
+from dispatch.testing.loop import SimulatedLoop
+
+
+class Over(BaseException):
+    """The run is over: a rule is broken, or it was to stop here. No ``Exception``, so that nothing handles it."""
+
+
+class Site:
+    """Everything of one run."""
+
+    def __init__(self, seed: int, options: Options, loop: SimulatedLoop) -> None:
+        self.loop = loop
+        self.options = options
+        self.chance = Chance(seed)
+        self.faults = Faults(options.only, enabled=options.faults)
+        draw = self.chance.stream("site")
+        self.settings = random_settings(draw, options)
+        self.weather = Weather(
+            self.chance, self.faults, options.storm, declarations_of(self.settings)
+        )
+        self.coverage = Coverage()
+        self.world = World(self.settings, HostClock(loop, START))
+        self.env: Env = MemoryBackend(self.world, alias="c").env
+        self.records = Records(ulid(0, draw.data(10)))
+        self.records.on_written.append(self.written)
+        self.hosts = [HostClock(loop, START, self.offset(draw)) for _ in range(3)]
+        self.logins = [HostClock(loop, START, self.offset(draw)) for _ in range(2)]
+        self.clocks = [*self.hosts, *self.logins]
+        self.poll = timedelta(seconds=draw.weighed(((10.0, 1.0), (45.0, 2.0), (120.0, 2.0))))
+        self.histories: dict[str, History] = {}
+        self.processes: list[Process] = []
+        self.commands: set[asyncio.Task[None]] = set()
+        self.scheduler = Scheduler(self)
+        self.excused: list[str] = []
+        self.steps = 0
+        self.lines: list[Line] = []
+        self.violation: Violation | None = None
+        self.over: asyncio.Future[None] = loop.create_future()
+        self._numbers: dict[str, int] = {}
+        self._executions = 0
+        self._clashes = 0
+        self._wakers: list[asyncio.Future[None]] = []
+
+    # --- time and names
+
+    @property
+    def now(self) -> float:
+        """Virtual seconds since the start."""
+        return self.loop.time()
+
+    def offset(self, draw: Stream) -> timedelta:
+        """Draw how far a clock is off."""
+        most = invariants.MOST_SKEW.total_seconds()
+        return timedelta(seconds=draw.between(-most, most))
+
+    def login(self, number: int) -> HostClock:
+        """The clock of a login node."""
+        return self.logins[number]
+
+    def label(self, job: str) -> str:
+        """What a job is called, whatever its id."""
+        history = self.histories.get(job)
+        return history.label if history else job
+
+    def knows(self, job: str) -> bool:
+        """Whether it is a job of this site."""
+        return job in self.histories
+
+    def history_of(self, item: WorldObject) -> History:
+        """The history of an object's job."""
+        return self.histories[item.order.id]
+
+    def numbered(self, name: str) -> str:
+        """Number what happens under one name."""
+        number = self._numbers[name] = self._numbers.get(name, 0) + 1
+        return f"{name} #{number}"
+
+    # --- steps
+
+    def step(self, who: str, what: str) -> None:
+        """Count a step."""
+        self.steps += 1
+        if self.options.trace:
+            self.lines.append(Line(self.steps, self.now, who, what))
+        if self.steps == self.options.stop_at:
+            self.end()
+
+    def end(self) -> None:
+        """End the run, at the next turn of the loop."""
+        if not self.over.done():
+            self.over.set_result(None)
+
+    def break_rule(self, rule: str, what: str) -> None:
+        """Note the first violation; it ends the run."""
+        if self.violation is None:
+            self.violation = Violation(rule, what, self.steps, self.now)
+            self.step(rule, what)
+            self.end()
+
+    # --- what is checked, whenever something is added
+
+    def written(self, job: str, entries: Sequence[Entry]) -> None:
+        """Take note of what was put on the disk, and check it."""
+        self.begun()
+        for entry in entries:
+            event = entry.event
+            if isinstance(event, Accepted) and job not in self.histories:
+                self.histories[job] = History(job, event.job.name, invariants.MOST_SKEW)
+            history = self.histories[job]
+            new = history.write(entry, self.world.now)
+            if self.options.trace:
+                self.step(history.label, f"{entry.version}: {told(entry)}")
+            if isinstance(event, invariants.CHECKED):
+                for rule, broken in invariants.ON_WRITTEN:
+                    if what := broken(history, new):
+                        self.break_rule(rule, f"{history.label}: {what}")
+        self.wake()
+
+    def begun(self) -> None:
+        """Let everything happen that is due, and check each execution that has begun since."""
+        self.world.settle()
+        machines = self.world.machines
+        if len(machines.executions) == self._executions:
+            return
+        for execution in machines.executions[self._executions :]:
+            item = self.world.objects[execution.object - 1]
+            history = self.history_of(item)
+            new = history.begin(self.world.shape.ref(item), execution, execution.started)
+            self.step("cluster", f"{history.label} {execution.epoch} begins on {execution.nodes}")
+            self.scheduler.begin(item, execution)
+            self._check_begun(history, new)
+        self._executions = len(machines.executions)
+        for clash in machines.clashes[self._clashes :]:
+            first, second = (machines.executions[n - 1] for n in (clash.first, clash.second))
+            history = self.histories[clash.job]
+            if why := invariants.overlap_is_excused(history, first, second):
+                self.excused.append(why)
+            elif what := invariants.two_live(history, first, second):
+                self.break_rule("S1", f"{history.label}: {what}")
+        self._clashes = len(machines.clashes)
+
+    def _check_begun(self, history: History, new: Begun) -> None:
+        for rule, broken in invariants.ON_BEGUN:
+            if what := broken(history, new):
+                self.break_rule(rule, f"{history.label}: {what}")
+
+    @contextmanager
+    def watched(self, job: str, what: str) -> Generator[None]:
+        """Look at the job's objects before and after a write of ours lands."""
+        items = list(self.world.by_job.get(job, ()))
+        shape = self.world.shape
+        before = [(item.record.flag, shape.instance(item)) for item in items]
+        yield
+        for item, held in zip(items, before, strict=True):
+            after = (item.record.flag, shape.instance(item))
+            if after != held and (broken := invariants.lifted_another_hold(held, after, None)):
+                self.break_rule("S3", f"{what}: {broken}")
+        if " stop " in what:
+            self._note_cancelled(items)
+        self.begun()
+        self.scheduler.stir()
+
+    def _note_cancelled(self, items: Sequence[WorldObject]) -> None:
+        for item in items:
+            if item.record.cancelled_by is not None:
+                self.history_of(item).cancelled.add(self.world.shape.ref(item))
+
+    @contextmanager
+    def watched_all(self) -> Generator[None]:
+        """Let a controller that hung carry out what it was sent."""
+        yield
+        for items in self.world.by_job.values():
+            self._note_cancelled(items)
+
+    def check_promises(self) -> None:
+        """Check that the disk has all that was acknowledged."""
+        for job, history in self.histories.items():
+            kept = self.records.jobs.get(job)
+            nonces = tuple(entry.nonce for entry in kept.entries) if kept else ()
+            if what := invariants.lost_events(history, nonces):
+                self.break_rule("S7", f"{history.label}: {what}")
+
+    def forget(self) -> None:
+        """Note that the controller may have forgotten something."""
+        for history in self.histories.values():
+            history.forgetful = True
+
+    # --- nodes
+
+    def lose_node(self, name: str, draw: Stream) -> None:
+        """Let a node fall silent, and answer again later."""
+        self.env.lose_node(name)
+        rebooted, stuck = draw.happens(0.3), draw.happens(0.1)
+        self.loop.call_later(draw.waiting(300), self._return_node, name, rebooted, stuck)
+
+    def _return_node(self, name: str, rebooted: bool, stuck: bool) -> None:  # noqa: FBT001 - a timer passes no keywords
+        if self.world.machines.nodes[name].silent is not None:
+            stuck = stuck and not self.faults.ceased
+            self.env.return_node(name, rebooted=rebooted, kill_fails=stuck)
+            self.step("cluster", f"{name} answers again{', rebooted' if rebooted else ''}")
+            self.begun()
+
+    # --- processes
+
+    def process(self, name: str, draw: Stream) -> Process:
+        """Start a process on some host."""
+        return Process(self, name, draw.pick(self.hosts), self.records, poll=self.poll)
+
+    async def run(self, process: Process, work: Coroutine[Any, Any, None]) -> bool:
+        """Run a process to its end; whether it lived to it. What it raises while it lives is a fault of the program."""
+        process.task = task = self.loop.create_task(work, name=process.name)
+        self.processes.append(process)
+        await asyncio.wait({task})
+        self.processes.remove(process)
+        error = None if task.cancelled() else task.exception()
+        if process.dead:
+            return False
+        if error is not None:
+            self.break_rule("fault", f"{process.name} ends with {error!r}")
+        return True
+
+    async def supervise(self, number: int) -> None:
+        """Keep a supervisor running: one that dies is started again after a while."""
+        life = 0
+        while True:
+            life += 1
+            name = f"s{number}.{life}"
+            draw = self.chance.stream(name)
+            await asyncio.sleep(draw.waiting(20) if life > 1 else draw.between(0, 5))
+            process = self.process(name, draw)
+            await self.run(process, self._rounds(process, draw))
+
+    async def _rounds(self, process: Process, draw: Stream) -> None:
+        supervisor = process.supervisor(self.poll / 2 if draw.happens(0.5) else timedelta())
+        while True:
+            try:
+                done = await supervisor.round()
+            except DispatchError:
+                done = Round(0, None)
+            now = process.ledger.clock.now()
+            wait = (done.next_due - now).total_seconds() if done.next_due else 1e9
+            await self._pause(max(min(wait, EVERY.total_seconds()), draw.between(0.5, 1.5)))
+
+    async def _pause(self, seconds: float) -> None:
+        """Wait so long, or until something is written and a tick has passed, as a supervisor that looks every second."""
+        woken: asyncio.Future[None] = self.loop.create_future()
+        self._wakers.append(woken)
+        timer = self.loop.call_later(seconds, _set, woken)
+        try:
+            await woken
+        finally:
+            timer.cancel()
+            with suppress(ValueError):
+                self._wakers.remove(woken)
+
+    def wake(self) -> None:
+        """Wake within a tick whoever waits for something to do."""
+        wakers, self._wakers = self._wakers, []
+        for number, woken in enumerate(wakers):
+            self.loop.call_later(0.3 + 0.25 * (number % 3), _set, woken)
+
+    def people(self, count: int) -> list[Person]:
+        """The people of the site, each with a job."""
+        from dispatch.sim.jobs import random_job  # noqa: PLC0415
+
+        labels = [f"j{number}" for number in range(1, count + 1)]
+        return [
+            Person(self, random_job(self.chance.stream(f"job {label}"), label), label)
+            for label in labels
+        ]
+
+
+def _set(future: asyncio.Future[None]) -> None:
+    if not future.done():
+        future.set_result(None)
+
+
+def told(entry: Entry) -> str:
+    """Tell an event in one line."""
+    fields = {
+        name: value
+        for name in entry.event.__struct_fields__
+        if (value := getattr(entry.event, name)) not in (None, "", ())
+        and name not in ("job", "plan", "declarations", "observation", "cluster", "spec_hash")
+    }
+    seen = getattr(entry.event, "observation", None)
+    if seen is not None:
+        fields["seen"] = (
+            f"{seen.state} {seen.cause or ''} R{seen.restarts} gate {seen.gate} {seen.hold or ''}"
+        )
+    return f"{type(entry.event).__name__} {fields}"
+
+
+def random_settings(draw: Stream, options: Options) -> Settings:
+    """Draw how the cluster behaves."""
+    accounts = Answer(value=Tristate.YES if draw.happens(0.6) else Tristate.NO)
+    return Settings(
+        shape=options.shape,
+        nodes=draw.whole(4, 7),
+        slurmd_timeout=Duration(seconds=draw.whole(20, 200)),
+        min_job_age=Duration(seconds=draw.weighed(((300, 3.0), (60, 1.0)))),
+        cleaning_time=Duration(seconds=draw.weighed(((0, 2.0), (8, 1.0)))),
+        max_job_id=draw.weighed(((67_043_328, 4.0), (6, 1.0))),
+        revival=draw.happens(0.15),
+        requeue_delay=Duration(seconds=121),
+        submit_time_moves=draw.happens(0.5),
+        capabilities={Capability.ACCOUNTING_HISTORY: accounts},
+    )

@@ -1,0 +1,39 @@
+"""A seed runs to its end, the same way each time, and a calm one disturbs nobody."""
+
+from __future__ import annotations
+
+import pytest
+
+from dispatch.sim import Options, run
+
+CALM = Options(faults=False)
+
+
+def test_without_faults_every_job_succeeds() -> None:
+    outcome = run(1, CALM)
+    assert outcome.violation is None
+    assert outcome.ends == {"Succeeded": CALM.jobs}
+    assert not outcome.faults
+
+
+def test_the_same_seed_gives_the_same_run() -> None:
+    first, second = (run(11, Options(trace=True)) for _ in range(2))
+    assert first == second
+    assert first.faults
+
+
+def test_a_run_stops_at_the_step_it_is_told_to() -> None:
+    assert run(11, Options(stop_at=50, trace=True)).trace[49].step == 50
+
+
+def test_only_the_faults_that_are_named_happen() -> None:
+    every = run(11).faults
+    some = frozenset(every[:3])
+    assert set(run(11, Options(only=some)).faults) <= some
+    assert not run(11, Options(only=frozenset())).faults
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_no_rule_is_broken(seed: int) -> None:
+    outcome = run(seed)
+    assert outcome.violation is None, str(outcome.violation)
