@@ -104,7 +104,7 @@ SABOTAGES: tuple[Sabotage, ...] = (
         STARTING, "a_number_is_spent_by_an_open_that_may_have_landed",
     ),
     _broken(
-        "O6", "src/dispatch/shell/acting.py", "attempt=token() if starts else None", 'attempt="same" if starts else None',
+        "O6", "src/dispatch/shell/intents.py", "attempt=token() if starts else None", 'attempt="same" if starts else None',
         "tests/rules/test_stated.py", "a_start_that_is_made_again_has_a_new_attempt",
     ),
     _broken(

@@ -27,8 +27,8 @@ from dispatch.model.errors import (
 from dispatch.model.journal import Intended, Intent, Outcome, Settled, Verb
 from dispatch.model.status import Listing
 from dispatch.model.steps import Call
-from dispatch.shell.acting import outcome_of
 from dispatch.shell.engine import Engine
+from dispatch.shell.intents import outcome_of
 from dispatch.spi.adapter import CallMeta, StartOrder
 from shell.world import World, opened, run
 

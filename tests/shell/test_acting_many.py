@@ -11,7 +11,7 @@ import pytest
 from dispatch.adapters.memory.backend import MemoryBackend
 from dispatch.model.errors import Busy, DispatchError, OutcomeUnknown, Rejected
 from dispatch.model.journal import Intended, Outcome, Settled, Verb
-from dispatch.shell.acting import MOST_TOGETHER
+from dispatch.shell.batch import MOST_TOGETHER
 from dispatch.spi.adapter import CallMeta, StartOrder
 from shell.world import World, opened, run
 
@@ -95,15 +95,16 @@ def test_a_call_of_which_nothing_is_heard_leaves_all_intents_open_and_is_read_ba
 
 def test_a_job_whose_intent_another_writer_has_drops_out(world: World) -> None:
     jobs = several(world, 3)
+    rival = world.another("host2")
     ledger = world.process.ledger
-    append = ledger.append
+    append_all = ledger.append_all
 
-    def beaten(view: Any, events: Any) -> Any:
-        return (
-            None if view.id == jobs[0] and isinstance(events[0], Intended) else append(view, events)
-        )
+    def beaten(changes: Any) -> Any:
+        if isinstance(changes[0][1][0], Intended):
+            rival.operator.ask_stop(jobs[0])
+        return append_all(changes)
 
-    ledger.append = beaten  # type: ignore[method-assign]
+    ledger.append_all = beaten  # type: ignore[method-assign]
     turn(world, jobs)
     assert [len(world.env.truths(job)) for job in jobs] == [0, 1, 1]
 
@@ -119,14 +120,14 @@ def test_a_chunk_whose_deadline_has_passed_calls_nothing(world: World) -> None:
 
     world.behave(Watching)
     ledger = world.process.ledger
-    append = ledger.append
+    append_all = ledger.append_all
 
-    def slow(view: Any, events: Any) -> Any:
-        after = append(view, events)
+    def slow(changes: Any) -> Any:
+        after = append_all(changes)
         world.clock.advance(timedelta(minutes=5))
         return after
 
-    ledger.append = slow  # type: ignore[method-assign]
+    ledger.append_all = slow  # type: ignore[method-assign]
     turn(world, jobs)
     assert called == []
     assert [settled(world, job) for job in jobs] == [[Outcome.NOT_LANDED]] * 3

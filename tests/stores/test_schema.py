@@ -15,9 +15,8 @@ from dispatch.spi.store import Query
 from dispatch.stores.sqlite import SqliteStore, queries
 from dispatch.stores.sqlite.database import Database
 from dispatch.stores.sqlite.journal import insert
-from dispatch.stores.sqlite.rows import summary_row
+from dispatch.stores.sqlite.rows import INSERT_JOB, summary_row
 from dispatch.stores.sqlite.schema import MIGRATIONS, migrate, version_of
-from dispatch.stores.sqlite.store import _INSERT_JOB
 from stores.samples import NOW, SECOND, grow, header, hold, job_id, make, summary
 from stores.suite import CHECKS, Check
 
@@ -215,7 +214,7 @@ def test_no_write_costs_more_for_the_jobs_that_are_there(store: SqliteStore) -> 
     with store._db.write("fill", durable=False) as raw:
         for number in range(10, 1000):
             raw.execute(
-                _INSERT_JOB, summary_row(summary(job_id(number), finished=True, due=None), 1)
+                INSERT_JOB, summary_row(summary(job_id(number), finished=True, due=None), 1)
             )
             insert(raw, job_id(number), [header(job_id(number))])
     store.append(job, 3, [hold(4)], summary(job, 4))

@@ -21,7 +21,8 @@ from dispatch.model.errors import Conflict, DispatchError, NotFound, StoreError,
 from dispatch.model.status import Listing, NodeReport, Observation
 from dispatch.model.steps import Append, Call, Look, Rest
 from dispatch.model.view import JobView, ObjectView, Phase
-from dispatch.shell.acting import Wanted, Writer
+from dispatch.shell.acting import Writer
+from dispatch.shell.batch import Wanted
 from dispatch.shell.ledger import Ledger
 from dispatch.spi.adapter import Backend, CessationSignal, MultiFinder, Reading
 
@@ -46,6 +47,23 @@ class Standing:
     until: datetime | None = None
     version: int | None = None
     """The version of the record that this was decided on."""
+
+
+@dataclass(frozen=True)
+class Read:
+    """A job, and what was read of it."""
+
+    view: JobView
+    listing: Listing
+
+
+@dataclass(frozen=True)
+class Growing:
+    """A job whose record is to say first what was read of it."""
+
+    view: JobView
+    listing: Listing
+    step: Append
 
 
 @dataclass(frozen=True)
@@ -156,25 +174,56 @@ class Engine:
     async def _decide_all(
         self, views: Mapping[str, JobView], listings: Mapping[str, Listing]
     ) -> list[Standing | Wanted]:
-        """Decide on each job. Most need nothing but the listing, and cost no task; the nodes of the others are read together."""
+        """Append what the listings say, until of each job there is a call to make or nothing to do before a later time.
+
+        Most need nothing but the listing, and cost no task. What is appended to several is appended together, and the nodes
+        that several need are read together.
+        """
         decided: list[Standing | Wanted] = []
-        asked: list[tuple[JobView, Listing]]
-        asked = [(view, listings[job]) for job, view in views.items()]
+        asked: list[Read] = [Read(view, listings[job]) for job, view in views.items()]
         while asked:
             unread: list[Unread] = []
-            for view, listing in asked:
-                match self._one(view, listing):
-                    case Unread() as one:
-                        unread.append(one)
+            growing: list[Growing] = []
+            for one in asked:
+                match self._one(one):
+                    case Unread() as without:
+                        unread.append(without)
+                    case Growing() as more:
+                        growing.append(more)
                     case done:
                         decided.append(done)
-            asked = []
-            for one, nodes in await self._nodes_of_all(unread):
-                if isinstance(nodes, Exception):
-                    decided.append(self._faulty(one.view.id, nodes))
-                else:
-                    asked.append((one.view, replace(one.listing, nodes=nodes)))
+            further = [*self._grown(growing), *await self._with_nodes(unread)]
+            asked = [one for one in further if isinstance(one, Read)]
+            decided += [one for one in further if isinstance(one, Standing)]
         return decided
+
+    def _grown(self, growing: Sequence[Growing]) -> list[Read | Standing]:
+        """Append to each; it is then read anew where another writer was there first."""
+        changes = [(one.view, one.step.events) for one in growing]
+        answers: Sequence[JobView | Exception | None]
+        try:
+            answers = self.ledger.append_all(changes)
+        except Exception as error:  # noqa: BLE001 - told by kind, of each
+            answers = [error] * len(growing)
+        found: list[Read | Standing] = []
+        for one, after in zip(growing, answers, strict=True):
+            match after:
+                case None:
+                    found.append(Standing(one.view.id, self._now(), AGAIN))
+                case Exception():
+                    found.append(self._faulty(one.view.id, after))
+                case JobView():
+                    # The record moved by what this very listing said, and by nobody else: it still stands (0005).
+                    found.append(Read(after, replace(one.listing, version=after.version)))
+        return found
+
+    async def _with_nodes(self, unread: Sequence[Unread]) -> list[Read | Standing]:
+        return [
+            self._faulty(one.view.id, nodes)
+            if isinstance(nodes, Exception)
+            else Read(one.view, replace(one.listing, nodes=nodes))
+            for one, nodes in await self._nodes_of_all(unread)
+        ]
 
     async def _nodes_of_all(
         self, unread: Sequence[Unread]
@@ -195,12 +244,12 @@ class Engine:
         except Exception as error:  # noqa: BLE001 - told by kind
             return error
 
-    def _one(self, view: JobView, listing: Listing) -> Standing | Wanted | Unread:
+    def _one(self, one: Read) -> Standing | Wanted | Unread | Growing:
         """Decide on one job; a fault of it never stops the others."""
         try:
-            return self._decide(view, listing)
+            return self._decide(one.view, one.listing)
         except Exception as error:  # noqa: BLE001 - told by kind
-            return self._faulty(view.id, error)
+            return self._faulty(one.view.id, error)
 
     def _faulty(self, job: str, error: Exception) -> Standing:
         match error:
@@ -213,29 +262,23 @@ class Engine:
                 log.error("job %s: an unforeseen fault", job, exc_info=error)
                 return Standing(job, self._now() + LEFT_ALONE, "an unforeseen fault; see the log")
 
-    def _decide(self, view: JobView, listing: Listing) -> Standing | Wanted | Unread:
-        """Append what the listing says, until there is a call to make or nothing to do before a later time."""
-        while True:
-            known = awaited(view)
-            if known is not None and listing.nodes is None and nodes_wanted(view) is not None:
-                return Unread(view, listing, known)
-            step = next_step(view, listing, self._now())
-            if self.on_step is not None:
-                self.on_step(view, step)
-            match step:
-                case Append():
-                    after = self.ledger.append(view, step.events)
-                    if after is None:
-                        return Standing(view.id, self._now(), AGAIN)
-                    # The record moved by what this very listing said, and by nobody else: it still stands (0005).
-                    view, listing = after, replace(listing, version=after.version)
-                case Call():
-                    return Wanted(view, step, listing)
-                case Look():
-                    due = self._look_at(step)
-                    return Standing(view.id, due, step.why, step.at, version=view.version)
-                case Rest():
-                    return Standing(view.id, None)
+    def _decide(self, view: JobView, listing: Listing) -> Standing | Wanted | Unread | Growing:
+        known = awaited(view)
+        if known is not None and listing.nodes is None and nodes_wanted(view) is not None:
+            return Unread(view, listing, known)
+        step = next_step(view, listing, self._now())
+        if self.on_step is not None:
+            self.on_step(view, step)
+        match step:
+            case Append():
+                return Growing(view, listing, step)
+            case Call():
+                return Wanted(view, step, listing)
+            case Look():
+                due = self._look_at(step)
+                return Standing(view.id, due, step.why, step.at, version=view.version)
+            case Rest():
+                return Standing(view.id, None)
 
     def _look_at(self, step: Look) -> datetime:
         polled = self._now() + self.poll

@@ -7,12 +7,18 @@ from datetime import datetime
 
 from dispatch.core.explaining import explain
 from dispatch.core.folding import fold
-from dispatch.model.errors import StoreError
+from dispatch.model.errors import DispatchError, StoreError
 from dispatch.model.journal import Accepted, Actor, AnyEvent, Entry
 from dispatch.model.view import JobView
 from dispatch.shell.identity import token
 from dispatch.spi.clock import Clock
-from dispatch.spi.store import Store, Summary, Turn
+from dispatch.spi.store import Addition, Store, Summary, Turn, append_all
+
+MOST_TOGETHER = 500
+"""Appends in one transaction: other writers wait for some milliseconds meanwhile."""
+
+Change = tuple[JobView, Sequence[AnyEvent]]
+"""What is appended to a job, on the version of its view."""
 
 
 class Ledger:
@@ -58,16 +64,52 @@ class Ledger:
 
     def append(self, view: JobView, events: Sequence[AnyEvent]) -> JobView | None:
         """Append events on the version of the view; ``None`` where another writer was there first."""
+        after, one = self._addition(view, events, self.clock.now())
+        added = self.store.append(one.job, one.expected, one.entries, one.summary)
+        return self._added(after, added=added)
+
+    def append_all(self, changes: Sequence[Change]) -> list[JobView | Exception | None]:
+        """Append to different jobs, each as ``append`` does it alone, at the price of few; the answers are in their order.
+
+        Where one is refused its error is its answer, and the others go on. Raises what is true of all.
+        """
+        if len(changes) == 1:
+            try:
+                return [self.append(*changes[0])]
+            except DispatchError as error:
+                return [error]
         now = self.clock.now()
-        entries = [
+        answers: dict[int, JobView | Exception | None] = {}
+        made: list[tuple[int, JobView, Addition]] = []
+        for place, (view, events) in enumerate(changes):
+            try:
+                made.append((place, *self._addition(view, events, now)))
+            except Exception as error:  # noqa: BLE001 - one record that cannot be folded is no fault of the others
+                answers[place] = error
+        for start in range(0, len(made), MOST_TOGETHER):
+            some = made[start : start + MOST_TOGETHER]
+            results = append_all(self.store, [one for _, _, one in some])
+            for (place, after, _), added in zip(some, results, strict=True):
+                answers[place] = (
+                    added if isinstance(added, DispatchError) else self._added(after, added=added)
+                )
+        return [answers[place] for place in range(len(changes))]
+
+    def _addition(
+        self, view: JobView, events: Sequence[AnyEvent], now: datetime
+    ) -> tuple[JobView, Addition]:
+        entries = tuple(
             self._entry(view.version + 1 + index, now, event) for index, event in enumerate(events)
-        ]
+        )
         after = fold(entries, view)
-        due = None if after.verdict else now
-        if not self.store.append(view.id, view.version, entries, summarize(after, now, due=due)):
-            self._kept.pop(view.id, None)
-            return None
-        return self._keep(after)
+        summary = summarize(after, now, due=None if after.verdict else now)
+        return after, Addition(job=view.id, expected=view.version, entries=entries, summary=summary)
+
+    def _added(self, after: JobView, *, added: bool) -> JobView | None:
+        if added:
+            return self._keep(after)
+        self._kept.pop(after.id, None)
+        return None
 
     def reschedule(self, job: str, due: datetime | None, version: int | None) -> None:
         """Set when the job is looked at next, unless its record has moved on from the version that was decided on.

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from dispatch.model.base import Instant, Value
+from dispatch.model.errors import DispatchError, Invalid
 from dispatch.model.journal import Entry
 from dispatch.model.status import Cause, State
 
@@ -49,6 +50,19 @@ class Query(Value):
     since: Instant | None = None
     until: Instant | None = None
     limit: int = 1000
+
+
+class Addition(Value):
+    """One append among many: what ``Store.append`` is asked for."""
+
+    job: str
+    expected: int
+    entries: tuple[Entry, ...]
+    summary: Summary
+
+
+Added = bool | DispatchError
+"""What became of one append among many: what ``Store.append`` returns, or the error that it raises."""
 
 
 class Turn(Value):
@@ -169,3 +183,44 @@ class Store(Protocol):
     def close(self) -> None:
         """Let go of everything; a second close does nothing."""
         ...
+
+
+@runtime_checkable
+class MultiAppender(Protocol):
+    """A store that can make many appends at the price of few."""
+
+    def append_all(self, additions: Sequence[Addition]) -> Sequence[Added]:
+        """Append to many jobs, each as ``Store.append`` does it alone: a compare-and-set and all or nothing of its own.
+
+        The answers are in the order of what was asked for; a refusal or an error of one never stops the others. When it
+        returns, each that is ``True`` survives a power cut. What is raised is true of all, as of one append that raises it: of
+        each it may be unknown whether it is there. No job comes twice (``Invalid``).
+        """
+        ...
+
+
+def append_all(store: Store, additions: Sequence[Addition]) -> Sequence[Added]:
+    """Append to many jobs: together where the store can, else one after the other, with the same answers.
+
+    Raises what ``MultiAppender.append_all`` raises.
+    """
+    if isinstance(store, MultiAppender):
+        return store.append_all(additions)
+    check_distinct(additions)
+    return [_added(store, one) for one in additions]
+
+
+def check_distinct(additions: Sequence[Addition]) -> None:
+    """Refuse many appends of which two are to one job: whether the second holds would hang on the first. Raises ``Invalid``."""
+    seen: set[str] = set()
+    for one in additions:
+        if one.job in seen:
+            raise Invalid(f"Job {one.job} is appended to twice at once; nothing was written.")
+        seen.add(one.job)
+
+
+def _added(store: Store, one: Addition) -> Added:
+    try:
+        return store.append(one.job, one.expected, one.entries, one.summary)
+    except DispatchError as error:
+        return error

@@ -7,16 +7,26 @@ from typing import TypeVar
 
 from dispatch.model.base import Instant
 from dispatch.model.journal import AnyEvent, Entry, Intended, Settled
-from dispatch.spi.store import Heartbeat, Query, Store, Summary, Turn
+from dispatch.spi.store import (
+    Added,
+    Addition,
+    Heartbeat,
+    Query,
+    Store,
+    Summary,
+    Turn,
+    append_all,
+)
 from dispatch.testing.points import Points
 
 T = TypeVar("T")
 
 
 class FaultyStore:
-    """A store whose writes are points; it implements ``dispatch.spi.store.Store``.
+    """A store whose writes are points; it implements ``dispatch.spi.store.Store`` and ``MultiAppender``.
 
-    A write is atomic, so it has no point within. Reads are no points: dying at one is dying at the point before it.
+    A write is atomic, so it has no point within; only many appends together are not, and of those half are there at theirs.
+    Reads are no points: dying at one is dying at the point before it.
     """
 
     def __init__(self, store: Store, points: Points) -> None:
@@ -47,10 +57,24 @@ class FaultyStore:
 
     def append(self, job: str, expected: int, entries: Sequence[Entry], summary: Summary) -> bool:
         """Append, between two points."""
-        names = " + ".join(name_of(entry.event) for entry in entries)
         return self._write(
-            f"append {names}", lambda: self.inner.append(job, expected, entries, summary)
+            f"append {_names(entries)}", lambda: self.inner.append(job, expected, entries, summary)
         )
+
+    def append_all(self, additions: Sequence[Addition]) -> Sequence[Added]:
+        """Append to many jobs, between two points, with one more where half of it is done."""
+        if len(additions) < 2:
+            return [
+                self.append(one.job, one.expected, one.entries, one.summary) for one in additions
+            ]
+        name = f"append to {len(additions)} jobs {_names_of(additions)}"
+        half = len(additions) // 2
+        self.points.reach(f"{name}, before")
+        first = append_all(self.inner, additions[:half])
+        self.points.reach(f"{name}, within")
+        second = append_all(self.inner, additions[half:])
+        self.points.reach(f"{name}, after")
+        return [*first, *second]
 
     def reschedule(self, job: str, due: Instant | None) -> None:
         """Set when the job should be looked at next, between two points."""
@@ -122,6 +146,14 @@ class FaultyStore:
 
     def __repr__(self) -> str:
         return f"FaultyStore({self.inner!r}, {self.points!r})"
+
+
+def _names(entries: Sequence[Entry]) -> str:
+    return " + ".join(name_of(entry.event) for entry in entries)
+
+
+def _names_of(additions: Sequence[Addition]) -> str:
+    return " | ".join(dict.fromkeys(_names(one.entries) for one in additions))
 
 
 def name_of(event: AnyEvent) -> str:

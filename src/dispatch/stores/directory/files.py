@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from dispatch.model.errors import StoreError
 from dispatch.stores.directory.layout import FRESH
@@ -23,6 +23,13 @@ ABANDONED_AFTER = 3600
 """Seconds after which a file that is still being written has lost its writer."""
 
 _NO_LINKS = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS})
+
+
+class Fresh(NamedTuple):
+    """A new file that is being written."""
+
+    path: Path
+    descriptor: int
 
 
 class Files:
@@ -63,21 +70,44 @@ class Files:
 
     def write_fresh(self, directory: Path, data: bytes, *, durable: bool = True) -> Path:
         """Write a new file beside the ones it shall be one of: some file systems link within a directory only."""
-        fresh = directory / f"{FRESH}{os.urandom(12).hex()}"
+        return self.end_fresh(self.begin_fresh(directory, data), durable=durable)
+
+    def begin_fresh(self, directory: Path, data: bytes) -> Fresh:
+        """Write a new file and leave it open, so that many can be written before the first is synced."""
+        path = directory / f"{FRESH}{os.urandom(12).hex()}"
         try:
-            descriptor = self.disk.create(fresh)
-            try:
-                rest = memoryview(data)
-                while rest:
-                    rest = rest[self.disk.write(descriptor, bytes(rest)) :]
-                if durable:
-                    self.disk.sync(descriptor)
-            finally:
-                self.disk.close(descriptor)
+            descriptor = self.disk.create(path)
         except OSError:
-            self.discard(fresh)
+            self.discard(path)
+            raise
+        fresh = Fresh(path, descriptor)
+        try:
+            rest = memoryview(data)
+            while rest:
+                rest = rest[self.disk.write(descriptor, bytes(rest)) :]
+        except BaseException:
+            self.give_up(fresh)
             raise
         return fresh
+
+    def end_fresh(self, fresh: Fresh, *, durable: bool = True) -> Path:
+        """Bring what was begun to the disk, and close it."""
+        try:
+            try:
+                if durable:
+                    self.disk.sync(fresh.descriptor)
+            finally:
+                self.disk.close(fresh.descriptor)
+        except OSError:
+            self.discard(fresh.path)
+            raise
+        return fresh.path
+
+    def give_up(self, fresh: Fresh) -> None:
+        """Let go of what was begun."""
+        with suppress(OSError):
+            self.disk.close(fresh.descriptor)
+        self.discard(fresh.path)
 
     def discard(self, path: Path) -> None:
         """Remove what nobody needs; that it cannot be removed is no harm, since it is swept later."""
@@ -86,14 +116,17 @@ class Files:
 
     def publish(self, path: Path, data: bytes) -> bool:
         """Make a file that nobody has made yet, durably; ``False`` where somebody has, with another content."""
-        fresh = self.write_fresh(path.parent, data)
-        try:
-            made = self.link(fresh, path, data)
-        finally:
-            self.discard(fresh)
+        made = self.name(self.write_fresh(path.parent, data), path, data)
         if made:
             self.disk.sync_directory(path.parent)
         return made
+
+    def name(self, fresh: Path, path: Path, data: bytes) -> bool:
+        """Give a fresh file its name alone, which is not synced yet; ``False`` as of ``publish``."""
+        try:
+            return self.link(fresh, path, data)
+        finally:
+            self.discard(fresh)
 
     def link(self, fresh: Path, path: Path, data: bytes) -> bool:
         """Link a fresh file to its name: of many who try, one gets it.

@@ -151,11 +151,16 @@ class Records:
 
     def publish(self, append: Append, data: bytes) -> bool:
         """Link an append to its name; ``False`` where another writer has been there first."""
-        if not self._files.publish(self.path(append.job, append.first), data):
+        made = self._files.publish(self.path(append.job, append.first), data)
+        self.note(append, made=made)
+        return made
+
+    def note(self, append: Append, *, made: bool) -> None:
+        """Remember that an append was linked to its name, or that another writer was there first."""
+        if made:
+            self._keep(append.job, Head.of(append))
+        else:
             self._heads.pop(append.job, None)
-            return False
-        self._keep(append.job, Head.of(append))
-        return True
 
     def make_directory(self, job: str) -> Path:
         """Make the directory of a job, which is none before it has a header."""

@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dispatch.model.errors import Conflict, CorruptRecord, Invalid, NotFound, ReadOnly, StoreError
+from dispatch.spi.store import check_distinct
 from dispatch.stores import shared
 from dispatch.stores.directory import documents, layout, making, upkeep
+from dispatch.stores.directory.appending import Appending
 from dispatch.stores.directory.disk import Disk
 from dispatch.stores.directory.faults import explaining, vanished
 from dispatch.stores.directory.files import Files
-from dispatch.stores.directory.layout import Marker
 from dispatch.stores.directory.parts import Parts
 from dispatch.stores.directory.questions import Questions
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
     from dispatch.model.base import Instant
     from dispatch.model.journal import Entry
-    from dispatch.spi.store import Heartbeat, Query, Summary, Turn
+    from dispatch.spi.store import Added, Addition, Heartbeat, Query, Summary, Turn
     from dispatch.stores.directory.records import Head
 
 
@@ -47,6 +48,7 @@ class DirectoryStore:
         self._keys = parts.keys
         self._nonces = parts.nonces
         self._finished = parts.finished
+        self._appending = Appending(files, parts)
         self._accepting = parts.accepting
         self._work = parts.work
         self._scheduling = parts.scheduling
@@ -125,7 +127,7 @@ class DirectoryStore:
                 # A key goes before a nonce, and may have been taken since.
                 known = self._known(entry, summary)
                 if known is None:
-                    self._refuse_used(summary.id, 0, (entry,))
+                    self._appending.refuse_used(summary.id, 0, (entry,))
             if known is None and not self._accepting.accept(summary, data):
                 known = self._known(entry, summary)
                 if known is None:
@@ -135,7 +137,7 @@ class DirectoryStore:
                     )
             if known is not None:
                 return self._questions.summary_at(known)
-            self._after(summary, (entry,))
+            self._appending.after(summary, (entry,))
         return summary
 
     def _known(self, entry: Entry, summary: Summary) -> Head | None:
@@ -157,48 +159,13 @@ class DirectoryStore:
         """
         shared.check(job, expected, entries, summary)
         with self._writing(f"append to job {job}"):
-            head = self._records.head_at(job, expected)
-            documents.check_schema(job, head.schema)
-            if head.last != expected:
-                return self._landed(job, expected, entries)
-            if self._nonces.used(entries):
-                if self._records.head(job).last != expected:
-                    return self._landed(job, expected, entries)
-                self._refuse_used(job, expected, entries)
-            data = documents.compose(job, entries, summary, head.schema)
-            self._before(head, summary)
-            if not self._records.publish(documents.parse(job, expected + 1, data), data):
-                return self._landed(job, expected, entries)
-            self._after(summary, entries)
-        return True
+            return self._appending.append(job, expected, entries, summary)
 
-    def _landed(self, job: str, expected: int, entries: Sequence[Entry]) -> bool:
-        documents.check_schema(job, self._records.head(job).schema)
-        return self._records.landed(job, expected, entries)
-
-    def _refuse_used(self, job: str, expected: int, entries: Sequence[Entry]) -> None:
-        if used := self._nonces.used(entries):
-            raise Conflict(
-                f"Job {job}: the nonce {used!r} was used by an earlier append; nothing was written on version {expected}.",
-                todo="Fold the record again; every append needs a nonce of its own.",
-            )
-
-    def _before(self, head: Head, summary: Summary) -> None:
-        """See to it that no list is too late or too old if this process dies right after the append."""
-        if head.summary.finished:
-            self._finished.withdraw(head.summary)
-        if not summary.finished:
-            self._queue.bring_forward(Marker.of(summary))
-
-    def _after(self, summary: Summary, entries: Sequence[Entry]) -> None:
-        """Bring the lists up to date. The append is acknowledged whatever happens here: lists follow from records."""
-        with suppress(OSError):
-            self._nonces.keep(self._records.path(summary.id, entries[0].version), entries)
-        with suppress(OSError, NotFound):
-            if summary.finished:
-                self._finished.retire(summary)
-            else:
-                self._queue.move(Marker.of(summary))
+    def append_all(self, additions: Sequence[Addition]) -> tuple[Added, ...]:
+        """Append to many jobs, in steps that all take together; see ``dispatch.spi.store.MultiAppender``."""
+        check_distinct(additions)
+        with self._writing(f"append to {len(additions)} jobs"):
+            return self._appending.append_all(additions)
 
     def load(self, job: str, after: int = 0) -> tuple[Entry, ...]:
         """Read the events after that version, in order. Raises ``NotFound``, ``CorruptRecord``, ``NewerSchema``."""

@@ -6,7 +6,7 @@ import sqlite3
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
-from dispatch.model.errors import DispatchError, Invalid, NewerSchema, ReadOnly, StoreError
+from dispatch.model.errors import DispatchError, NewerSchema, ReadOnly, StoreError
 from dispatch.stores.filesystem import file_system_of, refuse_shared
 from dispatch.stores.sqlite import faults, files, schema
 
@@ -213,9 +213,7 @@ def _explaining(doing: str, path: Path) -> Generator[None]:
     except DispatchError:
         raise
     except UnicodeEncodeError as error:
-        raise Invalid(
-            f"Cannot {doing}: there is text in it that is no Unicode ({error})."
-        ) from error
+        raise faults.of_text(error, doing) from error
     except sqlite3.Error as error:
         raise faults.of_sqlite(error, doing, path) from error
     except OSError as error:

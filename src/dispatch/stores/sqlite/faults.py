@@ -6,7 +6,7 @@ import errno
 import sqlite3
 from typing import TYPE_CHECKING
 
-from dispatch.model.errors import StoreError
+from dispatch.model.errors import Invalid, StoreError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -66,6 +66,11 @@ def of_sqlite(error: sqlite3.Error, doing: str, path: Path, code: int | None = N
     said: int = getattr(error, "sqlite_errorcode", 0) if code is None else code
     why, todo = _REASONS.get(said & 0xFF, (str(error), "Please report this with the text above."))
     return _compose(doing, path, f"{why} ({name}: {error})", todo)
+
+
+def of_text(error: UnicodeEncodeError, doing: str) -> Invalid:
+    """Explain text that is no Unicode, such as half of a surrogate pair."""
+    return Invalid(f"Cannot {doing}: there is text in it that is no Unicode ({error}).")
 
 
 def of_system(error: OSError, doing: str, path: Path) -> StoreError:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from dispatch.model.errors import Conflict, CorruptRecord, NewerSchema
+from dispatch.model.errors import Conflict, CorruptRecord, DispatchError, NewerSchema
 from dispatch.model.journal import SCHEMA
-from dispatch.stores.shared import not_found
-from dispatch.stores.sqlite.rows import event_row
+from dispatch.stores.shared import check, not_found
+from dispatch.stores.sqlite import faults
+from dispatch.stores.sqlite.rows import UPDATE_JOB, event_row, summary_row
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Generator, Sequence
 
     from dispatch.model.journal import Entry
+    from dispatch.spi.store import Added, Addition, Summary
 
 
 def head(raw: sqlite3.Connection, job: str) -> tuple[int, int]:
@@ -29,6 +32,47 @@ def head(raw: sqlite3.Connection, job: str) -> tuple[int, int]:
             todo="Upgrade dispatch here; other jobs are not affected.",
         )
     return row
+
+
+def append(
+    raw: sqlite3.Connection, job: str, expected: int, entries: Sequence[Entry], summary: Summary
+) -> bool:
+    """Append within a transaction; ``False`` where another writer has been there first. See ``Store.append``."""
+    version, schema = head(raw, job)
+    if version != expected:
+        return landed(raw, job, entries)
+    insert(raw, job, entries)
+    newest = max(schema, *(entry.schema for entry in entries))
+    raw.execute(UPDATE_JOB, summary_row(summary, newest))
+    if summary.finished:
+        raw.execute("DELETE FROM claims WHERE job = ?", (job,))
+    return True
+
+
+def add(raw: sqlite3.Connection, one: Addition) -> Added:
+    """One append among many of a transaction: refused, it leaves nothing behind and the others alone."""
+    try:
+        check(one.job, one.expected, one.entries, one.summary)
+        with _undone_where_it_fails(raw):
+            return append(raw, one.job, one.expected, one.entries, one.summary)
+    except DispatchError as error:
+        return error
+    except UnicodeEncodeError as error:
+        return faults.of_text(error, f"append to job {one.job}")
+
+
+@contextmanager
+def _undone_where_it_fails(raw: sqlite3.Connection) -> Generator[None]:
+    raw.execute("SAVEPOINT one")
+    try:
+        yield
+    except (DispatchError, UnicodeEncodeError):
+        # Of any other error the whole transaction is rolled back.
+        raw.execute("ROLLBACK TO one")
+        raise
+    finally:
+        if raw.in_transaction:
+            raw.execute("RELEASE one")
 
 
 def insert(raw: sqlite3.Connection, job: str, entries: Sequence[Entry]) -> None:

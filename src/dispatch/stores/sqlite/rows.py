@@ -21,6 +21,13 @@ SUMMARY = (
 )
 EVENT = "version, at, actor, nonce, schema, event"
 
+_COLUMNS = tuple(SUMMARY.split(", "))
+INSERT_JOB = f"INSERT INTO jobs ({SUMMARY}) VALUES ({', '.join(f':{name}' for name in _COLUMNS)})"  # noqa: S608
+# Not the id: setting a parent key, even to itself, makes SQLite look for its children.
+UPDATE_JOB = (
+    f"UPDATE jobs SET {', '.join(f'{name} = :{name}' for name in _COLUMNS[1:])} WHERE id = :id"  # noqa: S608
+)
+
 
 def _text(value: Any) -> str:
     return encode(value).decode()

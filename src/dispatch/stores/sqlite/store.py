@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dispatch.model.errors import Conflict
+from dispatch.spi.store import check_distinct
 from dispatch.stores import shared
 from dispatch.stores.shared import micros
 from dispatch.stores.sqlite import identity, journal, queries, upkeep
 from dispatch.stores.sqlite.database import Database
 from dispatch.stores.sqlite.rows import (
     EVENT,
-    SUMMARY,
+    INSERT_JOB,
     entry_of,
     heartbeat_of,
     heartbeat_row,
@@ -27,20 +28,13 @@ if TYPE_CHECKING:
 
     from dispatch.model.base import Instant
     from dispatch.model.journal import Entry
-    from dispatch.spi.store import Heartbeat, Query, Summary, Turn
+    from dispatch.spi.store import Added, Addition, Heartbeat, Query, Summary, Turn
 
 PATIENCE = 10.0
 """Seconds to wait for other writers. They hold the lock for milliseconds; longer means that one hangs."""
 
 _FORGOTTEN_AFTER = timedelta(days=30)
 """Heartbeats older than this are removed, so that supervisors that were killed do not pile up."""
-
-_COLUMNS = tuple(SUMMARY.split(", "))
-_INSERT_JOB = f"INSERT INTO jobs ({SUMMARY}) VALUES ({', '.join(f':{name}' for name in _COLUMNS)})"  # noqa: S608
-# Not the id: setting a parent key, even to itself, makes SQLite look for its children.
-_UPDATE_JOB = (
-    f"UPDATE jobs SET {', '.join(f'{name} = :{name}' for name in _COLUMNS[1:])} WHERE id = :id"  # noqa: S608
-)
 
 
 class SqliteStore:
@@ -138,7 +132,7 @@ class SqliteStore:
                         f"There is a job {summary.id} already.", todo="Submit again, for a new id."
                     )
                 return summary_of(known)
-            raw.execute(_INSERT_JOB, summary_row(summary, entry.schema))
+            raw.execute(INSERT_JOB, summary_row(summary, entry.schema))
             journal.insert(raw, summary.id, (entry,))
         return summary
 
@@ -150,16 +144,15 @@ class SqliteStore:
         """
         shared.check(job, expected, entries, summary)
         with self._db.write(f"append to job {job}") as raw:
-            version, schema = journal.head(raw, job)
-            if version != expected:
-                return journal.landed(raw, job, entries)
-            journal.insert(raw, job, entries)
-            raw.execute(
-                _UPDATE_JOB, summary_row(summary, max(schema, *(entry.schema for entry in entries)))
-            )
-            if summary.finished:
-                raw.execute("DELETE FROM claims WHERE job = ?", (job,))
-        return True
+            return journal.append(raw, job, expected, entries, summary)
+
+    def append_all(self, additions: Sequence[Addition]) -> tuple[Added, ...]:
+        """Append to many jobs by one transaction, which is synced once; see ``dispatch.spi.store.MultiAppender``."""
+        check_distinct(additions)
+        if not additions:
+            return ()
+        with self._db.write(f"append to {len(additions)} jobs") as raw:
+            return tuple(journal.add(raw, one) for one in additions)
 
     def load(self, job: str, after: int = 0) -> tuple[Entry, ...]:
         """Read the events after that version, in order. Raises ``NotFound``, ``CorruptRecord``, ``NewerSchema``."""

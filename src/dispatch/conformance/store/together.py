@@ -1,0 +1,173 @@
+"""The store suite: many appends at once, each as if it were made alone.
+
+A store that has no ``append_all`` of its own keeps these by ``append``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import closing
+
+from dispatch.conformance.store.samples import (
+    NOW,
+    SECOND,
+    end,
+    hold,
+    job_id,
+    make,
+    stop,
+    summary,
+)
+from dispatch.conformance.store.suite import OpenStore, check
+from dispatch.conformance.verdicts import expect, expect_same, refused
+from dispatch.model.errors import Conflict, Invalid, NewerSchema, NotFound
+from dispatch.model.journal import SCHEMA, Entry
+from dispatch.spi.store import Added, Addition, Query, Store, append_all
+
+
+def addition(job: str, expected: int, *entries: Entry, **fields: object) -> Addition:
+    """An append of these entries, with the summary of them."""
+    after = summary(job, expected + len(entries), **fields)
+    return Addition(job=job, expected=expected, entries=entries, summary=after)
+
+
+def told(answers: Sequence[Added]) -> list[object]:
+    """The answers, with the kind of an error in its place."""
+    return [type(one) if isinstance(one, Exception) else one for one in answers]
+
+
+def nonces(store: Store, job: str) -> list[str]:
+    """The nonces of a job's events after its header."""
+    return [entry.nonce for entry in store.load(job, after=1)]
+
+
+@check()
+async def many_appends_at_once_are_each_as_one_alone(open_store: OpenStore) -> None:
+    with closing(open_store()) as store:
+        jobs = [make(store, number, key=f"key {number}") for number in range(1, 71)]
+        many = [
+            addition(job, 1, hold(2), stop(3), key=f"key {number}", why=f"now {number}")
+            for number, job in enumerate(jobs, 1)
+        ]
+        expect_same(list(append_all(store, many)), [True] * 70, "append_all(store, many)")
+    with closing(open_store()) as store:
+        for one in many:
+            expect_same(store.load(one.job, after=1), one.entries, "store.load(one.job, after=1)")
+            expect_same(store.summary(one.job), one.summary, "store.summary(one.job)")
+
+
+@check()
+async def no_appends_at_once_are_no_fault(open_store: OpenStore) -> None:
+    with closing(open_store()) as store:
+        expect_same(list(append_all(store, [])), [], "append_all(store, [])")
+
+
+@check()
+async def of_many_appends_those_that_are_refused_leave_the_others_alone(
+    open_store: OpenStore,
+) -> None:
+    with closing(open_store()) as store, closing(open_store()) as other:
+        good, behind, newer, spent, gap, last = (make(store, number) for number in range(1, 7))
+        other.append(behind, 1, [stop(2)], summary(behind, 2, why="the other was first"))
+        other.append(newer, 1, [hold(2, schema=SCHEMA + 1)], summary(newer, 2))
+        other.append(good, 1, [hold(2, nonce="used")], summary(good, 2))
+        refused_ones = [
+            addition(behind, 1, hold(2)),
+            addition(newer, 2, hold(3)),
+            addition(spent, 1, hold(2), hold(3, nonce="used")),
+            addition(gap, 1, hold(3)),
+            addition(job_id(99), 1, hold(2)),
+        ]
+        many = [addition(good, 2, hold(3)), *refused_ones, addition(last, 1, hold(2))]
+        expect_same(
+            told(append_all(store, many)),
+            [True, False, NewerSchema, Conflict, Invalid, NotFound, True],
+            "told(append_all(store, many))",
+        )
+        for job in (spent, gap):
+            expect_same(nonces(store, job), [], "nonces(store, job)")
+            expect_same(store.summary(job).version, 1, "store.summary(job).version")
+        expect_same(store.summary(behind).why, "the other was first", "store.summary(behind).why")
+        expect_same(len(nonces(store, good)), 2, "len(nonces(store, good))")
+        expect_same(len(nonces(store, last)), 1, "len(nonces(store, last))")
+        # What was refused for a nonce is whole with another one: nothing of it was left behind.
+        anew = [addition(spent, 1, hold(2), hold(3))]
+        expect_same(list(append_all(store, anew)), [True], "append_all(store, anew)")
+
+
+@check()
+async def the_same_many_appends_again_are_settled_and_written_once(open_store: OpenStore) -> None:
+    with closing(open_store()) as store:
+        first, second, third = (make(store, number) for number in range(1, 4))
+        many = [addition(first, 1, hold(2), hold(3)), addition(second, 1, hold(2))]
+        expect_same(list(append_all(store, many)), [True, True], "append_all(store, many)")
+        # Some of them are there already, as after a crash in the midst.
+        more = [*many, addition(third, 1, hold(2))]
+        expect_same(list(append_all(store, more)), [True] * 3, "append_all(store, more)")
+        expect_same(list(append_all(store, more)), [True] * 3, "append_all(store, more)")
+        rivals = [addition(first, 1, hold(2), hold(3)), addition(third, 2, hold(3))]
+        expect_same(list(append_all(store, rivals)), [False, True], "append_all(store, rivals)")
+        expect_same(
+            [len(nonces(store, job)) for job in (first, second, third)],
+            [2, 1, 2],
+            "[len(nonces(store, job)) for job in (first, second, third)]",
+        )
+
+
+@check()
+async def of_many_appends_a_nonce_serves_one_only(open_store: OpenStore) -> None:
+    with closing(open_store()) as store:
+        first, second = make(store, 1), make(store, 2)
+        many = [
+            addition(first, 1, hold(2, nonce="mine")),
+            addition(second, 1, hold(2, nonce="mine")),
+        ]
+        expect_same(
+            told(append_all(store, many)), [True, Conflict], "told(append_all(store, many))"
+        )
+        expect_same(nonces(store, second), [], "nonces(store, second)")
+
+
+@check()
+async def many_appends_end_jobs_and_set_when_they_are_looked_at(open_store: OpenStore) -> None:
+    with closing(open_store()) as store:
+        first, second, third = (make(store, number, due=NOW + SECOND) for number in range(1, 4))
+        many = [
+            addition(first, 1, end(2), finished=True, due=None),
+            addition(second, 1, hold(2), due=NOW),
+            addition(third, 1, hold(2), due=NOW + SECOND * 60),
+        ]
+        expect_same(list(append_all(store, many)), [True] * 3, "append_all(store, many)")
+        expect_same(
+            [one.id for one in store.due(NOW + SECOND, 10)],
+            [second],
+            "[one.id for one in store.due(NOW + SECOND, 10)]",
+        )
+        expect_same(
+            {one.id for one in store.list(Query(finished=True))},
+            {first},
+            "{one.id for one in store.list(Query(finished=True))}",
+        )
+
+
+@check()
+async def of_many_writers_at_once_one_wins_each_job(open_store: OpenStore) -> None:
+    with closing(open_store()) as one, closing(open_store()) as other:
+        jobs = [make(one, number) for number in range(1, 21)]
+        mine = [addition(job, 1, hold(2), why="one") for job in jobs[:15]]
+        theirs = [addition(job, 1, stop(2), why="other") for job in jobs[5:]]
+        expect(all(append_all(one, mine)), "all(append_all(one, mine))")
+        answers: list[Added] = list(append_all(other, theirs))
+        expect_same(answers, [False] * 10 + [True] * 5, "append_all(other, theirs)")
+        whys = [one.summary(job).why for job in jobs]
+        expect_same(whys, ["one"] * 15 + ["other"] * 5, "[one.summary(job).why for job in jobs]")
+
+
+@check()
+async def a_job_that_comes_twice_in_many_appends_is_refused(open_store: OpenStore) -> None:
+    with closing(open_store()) as store:
+        job, other = make(store, 1), make(store, 2)
+        many = [addition(other, 1, hold(2)), addition(job, 1, hold(2)), addition(job, 2, hold(3))]
+        with refused(Invalid, naming=job):
+            append_all(store, many)
+        expect_same([store.summary(one).version for one in (job, other)], [1, 1], "versions")
