@@ -67,9 +67,19 @@ class LabScheduler(SlurmScheduler):
 
     async def lose_node(self, made: Made) -> str:
         node = self._lab.text("root", "squeue", "-h", "-j", number(made), "-o", "%B").strip()
+        # Slurm calls a job running before its command is: a node that is lost by then fails the launch.
+        await self._begun(made)
         self._lab.kill(f"slurmd:{node}")
         self._lost.append(node)
         return node
+
+    async def _begun(self, made: Made) -> None:
+        command = made.order.job.command
+        for _ in range(600):
+            if any(process.argv[-len(command) :] == command for process in self._lab.processes()):
+                return
+            await asyncio.sleep(0.1)
+        raise AssertionError("the command did not begin")
 
     async def cancel_as_administrator(self, made: Made) -> None:
         self._lab.text("root", "scancel", number(made))

@@ -81,3 +81,31 @@ def test_a_lost_node_keeps_the_next_copy_waiting_for_proof_or_the_declared_wait(
         assert lost not in view.current.ran.nodes
     assert first
     site.close()
+
+
+@pytest.mark.parametrize("nodes", [1, 2])
+def test_a_node_that_is_lost_before_the_launch_is_no_failure_of_the_program(
+    new_lab: NewLab, tmp_path: Path, nodes: int
+) -> None:
+    # Slurm has not noticed yet: it calls the exit of the script, which is srun's error, a NonZeroExit.
+    lab = new_lab(slurmd_timeout=60, accounting=nodes == 1)
+    site = Site(lab, tmp_path)
+    setup = ["touch ~/setup", "sleep 3"]
+    job = site.submit(*BEAT, nodes=nodes, launcher="srun", exclusive=True, setup=setup)
+    for _ in site.driving([job], seconds=60):
+        if lab.run("alice", ["test", "-e", "/home/alice/setup"]).returncode == 0:
+            break
+    listed = lab.text("root", "squeue", "-h", f"--name=dj-{job}", "-o", "%N")
+    *_, lost = lab.text("root", "scontrol", "show", "hostnames", listed.strip()).split()
+    lab.kill(f"slurmd:{lost}")
+    for _ in site.driving([job], seconds=60):
+        if "COMPLETING" in "".join(site.squeue(job)):
+            break
+    lab.start(f"slurmd:{lost}")
+    view = site.until(job, lambda _: bool(site.events(job, Decided)), 90)
+    (decided,) = site.events(job, Decided)
+    assert decided.verdict.cause is Cause.LAUNCH_FAILED, site.trace(job)
+    assert decided.verdict.proven
+    assert decided.verdict.detail.exit_code == 233
+    assert view.current is not None
+    site.close()

@@ -49,7 +49,7 @@ class Node:
     def __init__(self, place: Path) -> None:
         self.home = place / "home"
         self.shared = place / "shared"
-        commands = place / "bin"
+        self._commands = commands = place / "bin"
         for directory in (self.home, commands):
             directory.mkdir()
         for name, text in {"srun": SRUN, "scancel": SCANCEL, "scontrol": SCONTROL}.items():
@@ -60,6 +60,10 @@ class Node:
             "SLURM_JOB_ID": "4711", "SLURM_JOB_NODELIST": "n[1-2]", "SLURMD_NODENAME": "n1", "SLURM_JOB_NUM_NODES": "2",
             "SLURM_JOB_SLUID": "s123",
         }  # fmt: skip
+
+    def break_srun(self, script: str) -> None:
+        """Let srun be a script of the test's own."""
+        (self._commands / "srun").write_text(f"#!/bin/bash\n{script}\n")
 
     @property
     def tickets(self) -> Path:

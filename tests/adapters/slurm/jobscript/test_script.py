@@ -224,6 +224,31 @@ def test_a_setup_line_that_exits_is_no_success(node: Node) -> None:
     assert node.ticket("1000000.end")["status"] == "118"
 
 
+@pytest.mark.parametrize("status", [1, 128, 193, 233])
+def test_a_failure_of_srun_itself_is_a_failed_launch(node: Node, status: int) -> None:
+    node.break_srun(f"echo 'srun: error: Task launch failed' >&2; exit {status}")
+    done = node.run(command=("true",))
+    assert done.returncode == status
+    assert node.ticket("1000000.end")["launch"] == "failed"
+    assert f"srun ended with status {status}" in done.stderr.decode()
+
+
+@pytest.mark.parametrize("status", [129, 137, 192])
+def test_tasks_that_were_killed_with_their_shells_are_no_failed_launch(
+    node: Node, status: int
+) -> None:
+    node.break_srun(f"exit {status}")
+    node.run(command=("true",))
+    assert node.ticket("1000000.end")["launch"] == ""
+
+
+@pytest.mark.parametrize("status", [1, 118, 233])
+def test_a_program_may_exit_with_any_number(node: Node, status: int) -> None:
+    node.run(command=("sh", "-c", f"exit {status}"))
+    end = node.ticket("1000000.end")
+    assert (end["status"], end["launch"]) == (str(status), "")
+
+
 def test_each_task_is_told_its_place(node: Node) -> None:
     tell = 'echo "$RANK $LOCAL_RANK $NODE_RANK $WORLD_SIZE $MASTER_PORT $DISPATCH_EPOCH $DISPATCH_ATTEMPT $DISPATCH_NODES"'
     done = node.run(command=("sh", "-c", tell), launcher=Launcher.SRUN, tasks_per_node=2)

@@ -152,3 +152,8 @@ class Here:
 
     async def close(self) -> None:
         pass
+
+
+def ended(status: int, signal: str = "", more: str = "", *, at: int = START + 40) -> str:
+    """Write an end ticket."""
+    return f"status={status} signal={signal} ended={at} attempt=a1{more}"

@@ -219,13 +219,26 @@ exit "$dispatch_status"'
 
 dispatch_first() { # the first failure of a task, instead of what srun made of all of them
   local line
-  [ -r "$dispatch_note" ] || return 0
+  if [ ! -e "$dispatch_note" ]; then
+    dispatch_untold
+    return 0
+  fi
   while IFS= read -r line; do
     case $line in
       status=[0-9]*) dispatch_status=${line#*=} ;;
       signal=?*) dispatch_signal=${line#*=} ;;
     esac
   done <"$dispatch_note"
+}
+
+# No task noted that it failed. A task that was killed together with its shell could not: srun then gives 128 + a signal.
+# Anything else is srun's own: slurmd of a node did not answer, or no step could be made. Slurm calls that the script's exit
+# (233 is 128 + the last bits of "connection failure", 1001), but no program had it.
+dispatch_untold() {
+  [ -z "$dispatch_told" ] || return 0
+  if [ "$dispatch_status" -gt 128 ] && [ "$dispatch_status" -le 192 ]; then return 0; fi
+  dispatch_say "launch failed: srun ended with status $dispatch_status, and no task of the command had failed"
+  dispatch_launch=failed
 }
 
 dispatch_run() {

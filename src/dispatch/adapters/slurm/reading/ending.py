@@ -19,7 +19,9 @@ from dispatch.adapters.slurm.reading.tickets import LAUNCH_FAILED_EXIT, Ended
 from dispatch.model.status import By, Cause, Detail, State, Verdict
 
 _SCRIPT_REFUSED = "the job script could not start the command; its output says why"
+_STEP_UNLAUNCHED = "srun could not launch the command: slurmd of a node did not answer"
 
+_LAST_SIGNAL = 64
 _KILLED_EXIT = 128 + 9
 
 _KILLS = frozenset({"KILL", "TERM"})
@@ -70,6 +72,14 @@ def _failed_beside_a_lost_node(s: Seen) -> bool:
 
 def _unlaunched(s: Seen) -> bool:
     return s.base in {"FAILED", "CANCELLED"} and s.exit.signal in LAUNCH_SIGNALS
+
+
+def _step_unlaunched(s: Seen) -> bool:
+    # The end of a step that could not be launched is an error's number, of which Slurm shows the bits of a signal: none
+    # has such a number. Where the script wrote its end, that tells more.
+    worst = s.derived.signal
+    error = worst > _LAST_SIGNAL and worst != OUT_OF_MEMORY_SIGNAL
+    return s.base == "FAILED" and s.ended is None and error and s.exit.code == 128 + worst
 
 
 def _success_contradicted(s: Seen) -> bool:
@@ -228,6 +238,12 @@ def _launch_failed(s: Seen) -> Verdict:
     return Verdict(state=State.FAILED, cause=Cause.LAUNCH_FAILED, detail=detail)
 
 
+def _not_launched(_: Seen) -> Verdict:
+    # Which of its nodes it was, only the job's output tells.
+    detail = Detail(reason=_STEP_UNLAUNCHED)
+    return Verdict(state=State.FAILED, cause=Cause.LAUNCH_FAILED, detail=detail)
+
+
 def _contradicted(s: Seen) -> Verdict:
     assert s.ended is not None
     return of_end(s.ended, proven=False)
@@ -353,6 +369,7 @@ ENDED: tuple[Rule, ...] = (
         _lost_or_failed,
     ),
     Rule("slurmd could not launch the script", _unlaunched, _launch_failed),
+    Rule("srun could not launch the command", _step_unlaunched, _not_launched),
     Rule("a flag tells", _of_unusual_flag, _by_flag),
     Rule("the state tells", _told_by_state, _by_state),
     Rule("Slurm says success, the script does not", _success_contradicted, _contradicted),

@@ -50,7 +50,7 @@ class Ended(Value):
     at: int = 0
     attempt: str = ""
     launched: bool = True
-    """Whether the command was started at all; false where the script says ``launch=failed``."""
+    """Whether the command was started, on all its nodes; false where the script says ``launch=failed``."""
     told: str = ""
     """A signal to end that came to the script from outside: its end may be Slurm's doing, not the program's."""
 
