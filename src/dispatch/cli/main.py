@@ -23,6 +23,7 @@ COMMANDS = {
     "stop": "End jobs, for good.",
     "hold": "Keep jobs from starting until their release.",
     "release": "Lift the hold of jobs.",
+    "simulate": "Play a job and its policy against failures, and tell what the policy does.",
     "supervise": "Apply the policies of all jobs, until told to stop.",
     "demo": "Watch a job survive preemption, a lost node and a lost reply; needs no cluster.",
     "dev": "Tools for people who write adapters.",

@@ -10,7 +10,6 @@ from dispatch.whatif.conditions import Conditions
 from dispatch.whatif.progress import Spent, finishes_in, spend
 from dispatch.whatif.weather import NEVER, Hazard, draw, draws
 
-
 TOO_FEW = "its rules exclude so many nodes that too few are left; more spares, or a lower excludeNodes.max"
 
 

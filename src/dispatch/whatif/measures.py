@@ -144,7 +144,7 @@ def times_of(run: Run, horizon: int) -> dict[str, int]:
     if run.outcome != "finished":
         rest = horizon - run.ended
         times[{"held": "held", "waiting": "waiting"}.get(run.outcome, "over")] += rest
-    return dict(times)
+    return {name: times[name] for name in TIMES}
 
 
 # --- figures

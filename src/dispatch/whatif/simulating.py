@@ -5,7 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import signal
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 
@@ -36,11 +36,17 @@ def plan_simulated(job: Job) -> Plan:
 
 
 def simulate(
-    job: Job, conditions: Conditions, seeds: Sequence[int | None], *, processes: int = 1
+    job: Job,
+    conditions: Conditions,
+    seeds: Sequence[int | None],
+    *,
+    processes: int = 1,
+    on_long: Callable[[], None] | None = None,
 ) -> list[Run]:
     """Play the job once for each seed, and return the runs in their order.
 
-    A seed of ``None`` plays a recorded history in its own order. Raises ``Refused`` where the job has no plan.
+    A seed of ``None`` plays a recorded history in its own order. ``on_long`` is called once, if more than a second of work
+    is left. Raises ``Refused`` where the job has no plan.
     """
     game = partial(play, job, plan_simulated(job), conditions)
     runs: list[Run] = []
@@ -48,7 +54,12 @@ def simulate(
     for done, seed in enumerate(seeds, 1):
         runs.append(game(seed))
         left = (time.perf_counter() - began) / done * (len(seeds) - done)
-        if processes > 1 and left > WORTH_PROCESSES:
+        if left <= WORTH_PROCESSES:
+            continue
+        if on_long is not None:
+            on_long()
+            on_long = None
+        if processes > 1:
             return [*runs, *_in_processes(game, seeds[done:], processes)]
     return runs
 
