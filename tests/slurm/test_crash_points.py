@@ -2,32 +2,17 @@
 
 from __future__ import annotations
 
-import json
-import os
 import signal
-import subprocess
-import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from lab import Lab
 
-pytestmark = pytest.mark.slurm
+from .place import Place, die
 
-ROOT = Path(__file__).parents[2]
-DRIVER = Path(__file__).with_name("crash_driver.py")
-CONFIG = """
-records = "records.db"
-[clusters.lab]
-adapter = "slurm"
-settings = {{ saveWindow = "1s", killMargin = "1s", callWindow = "4s", transport = {{ kind = "local", through = ["{login}"] }} }}
-[supervisor]
-poll = "1s"
-"""
+pytestmark = pytest.mark.slurm
 
 SUBMITS = {
     "accepted": ("create, after", 0),
@@ -41,96 +26,11 @@ SUBMITS = {
 """The jobs whose submission is killed, by where; each is a process of its own."""
 
 
-class Place:
-    """A directory with a configuration, where the commands and the processes that die are run."""
-
-    def __init__(self, path: Path, lab: Lab) -> None:
-        self.path = path
-        self.runs = f"crash-{os.getpid()}-{time.monotonic_ns()}"
-        (path / "dispatch.toml").write_text(CONFIG.format(login=lab.login("alice")))
-        lab.text("alice", "mkdir", self.runs)
-        self.begun: list[subprocess.Popen[bytes]] = []
-
-    def job(self, name: str, seconds: int = 1, **fields: Any) -> str:
-        """Write a job file. Its program leaves a mark of its only execution, or of its second."""
-        mark = f"mkdir {self.runs}/{name} || mkdir -p {self.runs}/twice; sleep {seconds}"
-        document = {"name": name, "key": name, "cluster": "lab", "command": ["sh", "-c", mark]}
-        path = self.path / f"{name}.json"
-        path.write_text(json.dumps({**document, **fields}))
-        return path.name
-
-    def doomed(
-        self, point: str, milliseconds: int, verb: str, what: str
-    ) -> subprocess.Popen[bytes]:
-        """Begin a process that is killed at that point."""
-        words = [sys.executable, str(DRIVER), point, str(milliseconds), verb, what]
-        return self._begin(words, f"{verb}-{what}")
-
-    def supervise(self) -> subprocess.Popen[bytes]:
-        """Begin a supervisor."""
-        return self._begin([sys.executable, "-m", "dispatch", "supervise"], "supervise")
-
-    def _begin(self, words: list[str], name: str) -> subprocess.Popen[bytes]:
-        with (self.path / f"{name}.log").open("wb") as log:
-            begun = subprocess.Popen(words, cwd=self.path, stdout=log, stderr=log)
-        self.begun.append(begun)
-        return begun
-
-    def run(self, *words: str) -> str:
-        """Run the command to its end."""
-        done = subprocess.run(
-            [sys.executable, "-m", "dispatch", *words],
-            cwd=self.path,
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
-        assert done.returncode == 0, f"{words}\n{done.stdout}\n{done.stderr}"
-        return done.stdout
-
-    def jobs(self) -> dict[str, dict[str, Any]]:
-        """Every job, by its name."""
-        listed = json.loads(self.run("status", "--all", "--json"))["jobs"]
-        assert len({job["name"] for job in listed}) == len(listed)
-        return {job["name"]: job for job in listed}
-
-    def until(self, seconds: float, **causes: str) -> dict[str, dict[str, Any]]:
-        """Wait until each of these jobs has that cause, or has ended in that state."""
-        end = time.monotonic() + seconds
-        while True:
-            jobs = self.jobs()
-            missing = {
-                name: (jobs[name]["state"], jobs[name].get("cause"))
-                for name, wanted in causes.items()
-                if wanted not in (jobs[name]["state"], jobs[name].get("cause"))
-            }
-            if not missing:
-                return jobs
-            assert time.monotonic() < end, f"not there in {seconds} s: {missing}"
-            time.sleep(1)
-
-    def close(self) -> None:
-        """End what a test has left."""
-        for process in self.begun:
-            if process.poll() is None:
-                process.kill()
-            process.wait()
-
-
 @pytest.fixture
 def place(lab: Lab, tmp_path: Path) -> Iterator[Place]:
     place = Place(tmp_path, lab)
     yield place
     place.close()
-
-
-def die(place: Place, *doomed: subprocess.Popen[bytes]) -> None:
-    """Wait until each of these processes was killed, and by nothing but the signal."""
-    for process in doomed:
-        assert process.wait(timeout=60) == -signal.SIGKILL, {
-            log.name: log.read_text() for log in place.path.glob("*.log")
-        }
 
 
 def test_processes_killed_at_their_points_leave_each_job_to_run_once(
