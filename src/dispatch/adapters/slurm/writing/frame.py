@@ -5,25 +5,34 @@ from __future__ import annotations
 import re
 from importlib import resources
 
+from dispatch.adapters.slurm.writing.shown import Shown
 from dispatch.model.base import Value
 from dispatch.spi.transport import Completed
 
 
 class Section(Value):
-    """What one command of a script said. ``rc`` is ``None`` where the answer breaks off before its end."""
+    """What one command of a script said. ``rc`` is ``None`` where the answer breaks off before its end.
+
+    ``shown`` is the object that it shows, where that was cut out of a look at many.
+    """
 
     name: str
     out: str
     err: str
     rc: int | None = None
+    shown: Shown | None = None
 
 
 class Answer(Value):
-    """What a write script said. ``began`` is its host's clock in Unix milliseconds; ``None``, it never spoke."""
+    """What a write script said. ``began`` is its host's clock in Unix milliseconds; ``None``, it never spoke.
+
+    ``mark`` is what no object's fields have in them by chance.
+    """
 
     sections: tuple[Section, ...]
     began: int | None
     returncode: int
+    mark: str = ""
 
     def section(self, *names: str) -> Section | None:
         """The last section that has one of these names."""
@@ -62,6 +71,7 @@ def read_answer(mark: str, completed: Completed) -> Answer:
         sections=tuple(one for one in sections if not one.name.startswith("clock ")),
         began=int(clocks[0]) if clocks and clocks[0].isdecimal() else None,
         returncode=completed.returncode,
+        mark=mark,
     )
 
 

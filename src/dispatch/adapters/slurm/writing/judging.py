@@ -6,7 +6,7 @@ import re
 from typing import NoReturn
 
 from dispatch.adapters.slurm.reading.key import Ref, encode_comment
-from dispatch.adapters.slurm.writing.frame import Answer
+from dispatch.adapters.slurm.writing.frame import Answer, Section
 from dispatch.adapters.slurm.writing.refusals import object_refusal_of, refusal_of
 from dispatch.adapters.slurm.writing.shown import Shown, read_shown
 from dispatch.model.epoch import object_name
@@ -66,7 +66,7 @@ def judge_before(answer: Answer, what: str) -> Shown:
         raise (
             Unavailable(error.what, todo=error.todo) if isinstance(error, OutcomeUnknown) else error
         )
-    return read_shown(before.out)
+    return _shown(before)
 
 
 def judge_open(answer: Answer, before: Shown, ref: Ref) -> None:
@@ -132,7 +132,7 @@ def _read_back(answer: Answer, what: str) -> Shown:
         raise OutcomeUnknown(
             f"{what}: accepted, but it could not be read back: {said}", todo=LOOK_BACK
         )
-    return read_shown(back.out)
+    return _shown(back)
 
 
 def _changes(seen: Shown, *, name: str, comment: str, order: StartOrder) -> list[str]:
@@ -180,4 +180,8 @@ def succeeded(answer: Answer, what: str, *names: str) -> None:
 def last_shown(answer: Answer) -> Shown:
     shown = answer.section("after", "between", "before")
     assert shown is not None
-    return read_shown(shown.out)
+    return _shown(shown)
+
+
+def _shown(section: Section) -> Shown:
+    return read_shown(section.out) if section.shown is None else section.shown

@@ -18,6 +18,7 @@ from dispatch.adapters.slurm.writing.judging import (
     refuse_foreign,
     what_opens,
 )
+from dispatch.adapters.slurm.writing.shown import Shown, read_rows
 from dispatch.adapters.slurm.writing.writer import Writer
 from dispatch.model.base import Value
 from dispatch.model.epoch import object_name
@@ -34,9 +35,7 @@ MOST_SCRIPTS = 8 * 1024 * 1024
 OPENED_AT_ONCE = 25
 """As in open_many.sh."""
 
-_BLOCK = re.compile(r"^(?:scontrol: )*(?=JobId=[0-9]+ )", re.MULTILINE)
-_NUMBER = re.compile(r"JobId=([0-9]+) ")
-Looks = Mapping[str, Mapping[int, str]]
+Looks = Mapping[str, Mapping[int, Shown]]
 """What each section shows, by the numbers of the objects."""
 
 _OF_ANY = re.compile(r"\bjob \d+")
@@ -106,13 +105,13 @@ async def _start_some(
     except DispatchError as error:
         # Of other scripts of the same call the outcome is known, and is not lost.
         return {one.place: error for one in some}
-    backs = [one.out for one in answer.sections if one.name.startswith("back ")]
-    shown = {number: block for back in backs for number, block in _blocks(back).items()}
+    backs = [one for one in answer.sections if one.name.startswith("back ")]
+    shown = {number: one for back in backs for number, one in _rows(answer, back).items()}
     return {one.place: _started(answer, index, one.order, shown) for index, one in enumerate(some)}
 
 
 def _started(
-    answer: Answer, index: int, order: StartOrder, shown: Mapping[int, str]
+    answer: Answer, index: int, order: StartOrder, shown: Mapping[int, Shown]
 ) -> Ref | DispatchError:
     alone = _alone(answer, index, ("workdir", "directory", "sbatch"))
     if not alone and answer.section("late"):
@@ -121,7 +120,7 @@ def _started(
     number = job_number(said)
     back = None if number is None else shown.get(number)
     if back is not None:
-        alone.append(Section(name="back", out=back, err="", rc=0))
+        alone.append(Section(name="back", out="", err="", rc=0, shown=back))
     changed = answer.section(f"changed {number}")
     if changed is not None:
         alone.append(Section(name="changed", out=changed.out, err=changed.err, rc=changed.rc))
@@ -158,7 +157,7 @@ async def open_many(
         (len(refs) - 1) // OPENED_AT_ONCE - (len(refs) - 1 - at) // OPENED_AT_ONCE
         for at in range(len(refs))
     ]
-    looks = {one.name: _blocks(one.out) for one in answer.sections}
+    looks = {one.name: _rows(answer, one) for one in answer.sections}
     return [_opened(answer, looks, group, ref) for group, ref in zip(groups, refs, strict=True)]
 
 
@@ -185,18 +184,18 @@ def _is_of(comment: str, ref: Ref) -> bool:
     return comment.startswith("dispatch/1 ") and marks in f"{comment} "
 
 
-def _of_object(section: Section, block: str | None, number: int) -> Section | None:
+def _of_object(section: Section, shown: Shown | None, number: int) -> Section | None:
     """What a section says of one object; ``None`` where a later look does not show it."""
     if section.name in ("release", "clear"):
         return replace(section, err=_told_of(section.err, number), out="")
-    if block is not None:
-        return replace(section, out=block, rc=0)
+    if shown is not None:
+        return replace(section, out="", rc=0, shown=shown)
     if section.name != "before":
         return None
-    told = [line for line in section.err.splitlines() if line.strip()]
-    others = [line for line in told if "Invalid job id" not in line]
-    # Of a look that failed for another reason nothing is concluded about any object.
-    return replace(section, out="", err="\n".join(others or told), rc=section.rc or 1)
+    if section.rc == 0:
+        # squeue passes over those of several that the controller does not have.
+        return replace(section, out="", err="Invalid job id specified", rc=1)
+    return replace(section, out="")
 
 
 def _told_of(text: str, number: int) -> str:
@@ -205,15 +204,9 @@ def _told_of(text: str, number: int) -> str:
     return "\n".join(own or [line for line in lines if not _OF_ANY.search(line)])
 
 
-def _blocks(text: str) -> dict[int, str]:
-    """What is shown of each object; one that is shown twice is left out, for one of the two is no object."""
-    found: dict[int, str] = {}
-    twice: set[int] = set()
-    for block in _BLOCK.split(text):
-        if (match := _NUMBER.match(block)) is not None:
-            number = int(match[1])
-            (twice.add(number) if number in found else found.update({number: block}))
-    return {number: block for number, block in found.items() if number not in twice}
+def _rows(answer: Answer, section: Section) -> Mapping[int, Shown]:
+    """What a look shows, whose end was told."""
+    return read_rows(section.out, answer.mark) if section.rc == 0 else {}
 
 
 def _alone(answer: Answer, index: int, names: Sequence[str]) -> list[Section]:
@@ -227,7 +220,7 @@ def _alone(answer: Answer, index: int, names: Sequence[str]) -> list[Section]:
 
 
 def _answer(whole: Answer, sections: Sequence[Section]) -> Answer:
-    return Answer(sections=tuple(sections), began=whole.began, returncode=whole.returncode)
+    return replace(whole, sections=tuple(sections))
 
 
 def _until(meta: CallMeta) -> Duration:

@@ -35,7 +35,6 @@ class Shown(Value):
     held: bool
     requeue: bool
     begin: int | None
-    partition: str
 
     @property
     def pending(self) -> bool:
@@ -50,6 +49,34 @@ class Shown(Value):
     def instance(self, ref: Ref) -> int | None:
         """The hold instance for which it waits; 0 is the gate."""
         return ref.instance(self.begin)
+
+
+def read_rows(text: str, mark: str) -> dict[int, Shown]:
+    """Read what many.sh has squeue print, by the objects' numbers; one that is shown twice is left out: neither is believed."""
+    *words, _ = text.split(f"{mark}=")
+    rows = [words[start : start + _ROW] for start in range(0, len(words) - _ROW + 1, _ROW)]
+    numbers = [row[0].strip() for row in rows]
+    return {
+        int(number): _of_row(row)
+        for number, row in zip(numbers, rows, strict=True)
+        if number.isdecimal() and numbers.count(number) == 1
+    }
+
+
+_ROW = 8
+
+
+def _of_row(row: list[str]) -> Shown:
+    _, name, comment, state, reason, begin, priority, requeue = row
+    return Shown(
+        name=name,
+        comment=comment,
+        state=state,
+        reason=reason,
+        held=priority == "0",
+        requeue=requeue in {"1", "yes"},
+        begin=int(begin) if begin.isdecimal() else None,
+    )
 
 
 def read_shown(text: str) -> Shown:
@@ -71,5 +98,4 @@ def read_shown(text: str) -> Shown:
         held=fields.get("Priority") == "0",
         requeue=fields.get("Requeue") == "1",
         begin=int(begin) if begin.isdecimal() else None,
-        partition=fields.get("Partition", ""),
     )

@@ -84,7 +84,8 @@ index=0 made='' wanted=''
 while [ $# -gt 0 ]; do
   count=$1 size=$2
   shift 2
-  began=$(date +%s%3N)
+  clock
+  began=$now
   if [ "$began" -gt "$deadline" ]; then
     section late
     break
