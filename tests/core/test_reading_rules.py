@@ -309,6 +309,18 @@ def test_an_object_that_vanished_with_its_controller_just_after_it_was_read_is_f
     assert view.verdict is None
 
 
+def test_an_object_that_is_gone_with_its_open_unknown_is_not_forgotten_under_the_same_boot() -> (
+    None
+):
+    # Its open may have run it and its evidence has passed: nobody has forgotten anything.
+    view, _ = settled_step(record(*opening()), sent=BOUND)
+    view, _ = settled_step(view, sent=BOUND + 25)
+    view, _ = settled_step(view, sent=BOUND + 25 + 300)
+    decided = view.last_decision
+    assert decided is not None
+    assert decided.verdict.cause is Cause.UNKNOWN
+
+
 @pytest.mark.parametrize(("sent", "boot"), [(300, "b2"), (10, "b1")])
 def test_an_object_that_may_have_ended_and_been_purged_is_unknown(sent: float, boot: str) -> None:
     view, _ = settled_step(record(*ran(sent=0)), sent=sent, boot=boot)

@@ -39,8 +39,9 @@ def note_missing(s: Situation) -> Step | None:
     if gated:
         why = "the controller lost the object before its open"
         return Append(events=(Forgot(submission=known.submission, why=why),), row="start lost")
-    verdict = _DELETED if deleted else _vanished_verdict(s, known, known.missing)
-    return _judge(s, known, final_verdict(known, verdict))
+    if deleted:
+        return _judge(s, known, final_verdict(known, _DELETED))
+    return _judge(s, known, _vanished_verdict(s, known, known.missing))
 
 
 def _is_deleted(s: Situation, known: ObjectView, missing: Sighting) -> bool:

@@ -6,7 +6,7 @@ from dispatch.core.situation import Situation
 from dispatch.core.stopping import stopped
 from dispatch.model.journal import Ended, ReleaseAsked, Verb
 from dispatch.model.policy import HOLD_BY_CESSATION
-from dispatch.model.status import By, Cause, Detail, Observation, State, Verdict
+from dispatch.model.status import By, Cause, Detail, Gate, HoldSeen, Observation, State, Verdict
 from dispatch.model.steps import Append, Call, Look, Step
 from dispatch.model.view import Phase
 
@@ -105,7 +105,7 @@ def keep_holds(s: Situation) -> Step | None:
         return None
     if step := _place_hold(s, seen):
         return step
-    if s.view.hold is None and seen.hold is not None and seen.hold.instance is not None:
+    if s.view.hold is None and seen.hold is not None and _held_by_us_alone(seen.hold, seen.gate):
         return Call(
             verb=Verb.RELEASE,
             submission=known.submission,
@@ -114,3 +114,11 @@ def keep_holds(s: Situation) -> Step | None:
             row="release",
         )
     return None
+
+
+def _held_by_us_alone(hold: HoldSeen, gate: Gate) -> bool:
+    """Whether our hold can be lifted. A release puts the gate back beneath anybody else's, as on what was never opened.
+
+    It would read as an open that was forgotten. What others hold does not start, so that the release can wait for theirs.
+    """
+    return hold.instance is not None and hold.by is None and gate is Gate.OPEN
