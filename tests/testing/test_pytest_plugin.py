@@ -174,3 +174,59 @@ def test_a_plugin_that_wraps_every_coroutine_test_takes_none_of_ours(place: Plac
         """
     )
     assert code == 0, said
+
+
+def test_a_plain_test_has_a_scheduler_and_tells_its_story_with_a_failure(place: Place) -> None:
+    code, said = place.run(
+        """
+        import pytest
+
+        @pytest.fixture
+        def job(memory_scheduler):
+            return memory_scheduler.submit({"command": ["train.py"], "name": "sft"})
+
+        def test_it(job, clock):
+            before = clock.now()
+            job.finish(0).wait_ended()
+            assert clock.now() == before
+
+        @pytest.mark.simulated(seeds=2)
+        def test_seeds(job, simulated_loop):
+            assert simulated_loop.seed in (0, 1)
+
+        @pytest.mark.memory_scheduler(shapes=True)
+        @pytest.mark.simulated
+        async def test_shapes(memory_scheduler):
+            print(memory_scheduler.backend.identity.version)
+        """,
+        "-s",
+    )
+    assert code == 1
+    assert "1 failed, 4 passed" in said
+    assert "sft (" in said
+    assert "submission 1: ended: Succeeded (exit code 0)" in said
+    assert "the standard order), at 2026-01-01T00:0" in said
+    assert "slurm\n" in said
+    assert "kubeflow\n" in said
+
+
+@pytest.mark.parametrize(
+    ("source", "error"),
+    [
+        (
+            "@pytest.mark.memory_scheduler(nodez=3)\ndef test_it(memory_scheduler): pass",
+            "The memory scheduler of test_it: The settings of the memory adapter has one fault.\n  nodez:",
+        ),
+        (
+            "@pytest.mark.memory_scheduler(config='no.toml')\ndef test_it(memory_scheduler): pass",
+            "The memory scheduler of test_it: There is no file",
+        ),
+        ("async def test_it(memory_scheduler): pass", "test_it is no simulated test: mark it"),
+    ],
+    ids=["setting", "config", "coroutine"],
+)
+def test_a_scheduler_that_cannot_be_is_explained(place: Place, source: str, error: str) -> None:
+    code, said = place.run(f"import pytest\n{source}\n")
+    assert code == 1
+    assert error in said
+    assert "Traceback" not in said

@@ -37,6 +37,8 @@ __all__ = ["PATIENCE", "MemoryJob", "MemoryScheduler"]
 CLUSTER = "memory"
 POLL = timedelta(minutes=2)
 """The longest time between two looks at a job: longer than a supervisor's by default, so that a day passes in a second."""
+SUBMITTING = timedelta(seconds=1)
+"""How long a person takes for it. Two jobs of one moment would be worked on in an order by chance."""
 
 T = TypeVar("T")
 
@@ -116,12 +118,15 @@ class MemoryScheduler:
     def submit(self, job: Job | Mapping[str, object] | Path | str) -> MemoryJob:
         """Submit a job: a ``Job``, the path of a job file, or what stands in one.
 
-        Whatever cluster it names, it goes to this one. Raises ``Invalid`` with every fault, ``Refused`` with every reason,
+        Whatever cluster it names, it goes to this one. In a plain test a second passes with it, so that jobs are started in
+        the order in which they were submitted. Raises ``Invalid`` with every fault, ``Refused`` with every reason,
         ``Conflict``, ``NotFound``.
         """
         wanted = replace(self._read(job), cluster=CLUSTER)
         accepted = _done(self._operator.submit(wanted))
         self.poke()
+        if not self._loop.is_running():
+            self.pass_time(SUBMITTING)
         for known in self.jobs:
             if known.id == accepted.id:  # the same key
                 return known
