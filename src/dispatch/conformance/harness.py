@@ -6,10 +6,11 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
+from collections.abc import Coroutine
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, TypeVar
 
 from dispatch.conformance.scheduler import Made, Scheduler
 from dispatch.conformance.verdicts import CannotDo
@@ -17,6 +18,8 @@ from dispatch.model.answers import Capability, Tristate
 from dispatch.model.job import Job
 from dispatch.spi.adapter import AdapterConfig, Backend
 from dispatch.spi.registry import open_backend
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,10 @@ class Harness(ABC):
         """The settings under which the adapter opens; strict decoding is tried on them."""
         return {}
 
+    def run(self, suite: Coroutine[Any, Any, T]) -> T:
+        """Run a suite to its end: in real time, or on a loop whose time ``now`` tells."""
+        return asyncio.run(suite)
+
     async def reset(self) -> None:  # noqa: B027 - most harnesses have nothing to do here
         """Make ready for the next check; a harness with a world in memory makes a new one."""
 
@@ -75,6 +82,10 @@ class Harness(ABC):
     async def pass_time(self, duration: timedelta) -> None:
         """Let time pass, and the scheduler start whatever it may."""
         await asyncio.sleep(duration.total_seconds())
+
+    def overlaps(self, job: str) -> int | None:
+        """How often an execution of the job has begun while another of it lived, by the ground truth, where that is known."""
+        return None
 
     def late_call(self, moment: datetime) -> AbstractContextManager[None]:
         """Let the commands of the calls made inside start at that moment."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Coroutine
 from contextlib import AbstractContextManager
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
@@ -24,6 +26,9 @@ from dispatch.model.errors import DispatchError, Rejected, Unsupported
 from dispatch.model.job import Job
 from dispatch.spi.adapter import CallMeta
 from dispatch.testing.clock import ManualClock
+from dispatch.testing.loop import SimulatedClock, SimulatedLoop, simulate
+
+T = TypeVar("T")
 
 MOST_IDS = 32
 SETTINGS: dict[str, Any] = {
@@ -75,6 +80,10 @@ class MemoryScheduler(Scheduler):
         node = self.env.live(made.order.id)[0].nodes[0]
         self.env.lose_node(node)
         return node
+
+    async def return_node(self, node: str) -> None:
+        """Let it answer again."""
+        self.env.return_node(node)
 
     async def fill(self) -> None:
         """Let nothing start."""
@@ -170,8 +179,8 @@ class MemoryHarness(Harness):
         self._settings = {**SETTINGS, **settings}
         self._make()
 
-    def _make(self) -> None:
-        self.clock = ManualClock()
+    def _make(self, clock: ManualClock | SimulatedClock | None = None) -> None:
+        self.clock = clock or ManualClock()
         self.world = World(decode_settings(self._settings), self.clock)
         self.env = MemoryBackend(self.world).env
 
@@ -184,9 +193,18 @@ class MemoryHarness(Harness):
         """The settings of its worlds."""
         return self._settings
 
+    def run(self, suite: Coroutine[Any, Any, T]) -> T:
+        """Run a suite in virtual time."""
+        return simulate(suite)
+
     async def reset(self) -> None:
-        """Make a new world."""
-        self._make()
+        """Make a new world, in the loop's own time where that is virtual."""
+        loop = asyncio.get_running_loop()
+        self._make(loop.clock if isinstance(loop, SimulatedLoop) else None)
+
+    def overlaps(self, job: str) -> int:
+        """Count the overlaps that the world has seen."""
+        return len(self.env.overlaps(job))
 
     async def open(self, *, read_only: bool = False) -> MemoryBackend:
         """Open one more view of the world."""
@@ -203,9 +221,12 @@ class MemoryHarness(Harness):
         return self.clock.now()
 
     async def pass_time(self, duration: timedelta) -> None:
-        """Move the clock, and start whatever may start."""
+        """Move the clock, or sleep where time is virtual, and start whatever may start."""
         self.env.run_all()
-        self.clock.advance(duration)
+        if isinstance(self.clock, ManualClock):
+            self.clock.advance(duration)
+        else:
+            await asyncio.sleep(duration.total_seconds())
         self.env.run_all()
 
     def late_call(self, moment: datetime) -> AbstractContextManager[None]:

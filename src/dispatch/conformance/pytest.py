@@ -10,12 +10,14 @@ import pytest
 from dispatch.conformance.backend import BACKEND
 from dispatch.conformance.bench import Bench
 from dispatch.conformance.checks import Check
+from dispatch.conformance.core import CORE, CoreBench
 from dispatch.conformance.harness import Harness
-from dispatch.conformance.running import run_store_suite, run_suite
+from dispatch.conformance.running import run_core_suite, run_store_suite, run_suite
 from dispatch.conformance.store import STORE, OpenStore
 from dispatch.conformance.verdicts import Outcome, Result
 
 BackendTest = Callable[[Check[Bench], Harness], None]
+CoreTest = Callable[[Check[CoreBench], Harness], None]
 StoreTest = Callable[[Check[OpenStore], OpenStore], None]
 
 
@@ -28,6 +30,17 @@ def backend_suite() -> BackendTest:
         report(result, check.why)
 
     return test_the_backend_conforms
+
+
+def core_suite() -> CoreTest:
+    """Make a test of each check of the core suite; the module has a fixture ``harness``, which says in whose time it runs."""
+
+    @pytest.mark.parametrize("check", list(CORE), ids=lambda check: check.name)
+    def test_the_core_keeps_its_rules(check: Check[CoreBench], harness: Harness) -> None:
+        (result,) = harness.run(run_core_suite(harness, [check]))
+        report(result, check.why)
+
+    return test_the_core_keeps_its_rules
 
 
 def store_suite() -> StoreTest:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable
 from functools import partial
+from typing import Any
 
 from dispatch.conformance.bench import Bench
 from dispatch.conformance.checks import Check
@@ -47,7 +48,7 @@ async def judged(name: str, prove: Callable[[], Awaitable[None]]) -> Result:
     return Result(name=name, verdict=Outcome.PASSED)
 
 
-def why_not(bench: Bench, check: Check[Bench]) -> str:
+def why_not(bench: Bench, check: Check[Any]) -> str:
     """Say why a check does not apply to the backend; empty where it does."""
     if check.needs is not None and not isinstance(bench.backend, check.needs):
         return f"the adapter does not offer {check.needs.__name__}"
@@ -75,19 +76,40 @@ async def run_suite(
     return results
 
 
-async def run_core_suite(harness: Harness, checks: Iterable[Check[CoreBench]]) -> list[Result]:
-    """Run these checks of the core suite, each on fresh records."""
+async def run_core_check(
+    harness: Harness, check: Check[CoreBench], kind: type[CoreBench] = CoreBench
+) -> Result:
+    """Run one check of the core suite on fresh records."""
+    bench = kind(harness)
+
+    async def prove() -> None:
+        await bench.begin()
+        if reason := why_not(bench.backends, check):
+            raise CannotDo(reason)
+        await check.prove(bench)
+
+    try:
+        return await judged(check.name, prove)
+    finally:
+        await bench.close()
+
+
+async def run_core_suite(
+    harness: Harness,
+    checks: Iterable[Check[CoreBench]],
+    on_result: Callable[[Result], None] | None = None,
+    kind: type[CoreBench] = CoreBench,
+) -> list[Result]:
+    """Run these checks of the core suite in their order, on the loop that the harness wants: ``harness.run`` makes it.
+
+    ``on_result`` hears of each as it ends; ``kind`` is what they work on, which a test of the suite itself replaces.
+    """
     results: list[Result] = []
     try:
         for check in checks:
-            bench = CoreBench(harness)
-
-            async def prove(bench: CoreBench = bench, check: Check[CoreBench] = check) -> None:
-                await bench.begin()
-                await check.prove(bench)
-
-            results.append(await judged(check.name, prove))
-            await bench.close()
+            results.append(await run_core_check(harness, check, kind))
+            if on_result:
+                on_result(results[-1])
     finally:
         await harness.close()
     return results

@@ -56,6 +56,10 @@ class Scheduler:
         """Let the first node of a running object fall silent for good; give its name."""
         raise CannotDo("the harness cannot lose a node")
 
+    async def return_node(self, node: str) -> None:
+        """Let a node that ``lose_node`` has named answer again; it kills what it should not run."""
+        raise CannotDo("the harness cannot bring a lost node back")
+
     async def fill(self) -> None:
         """Let nothing start any more, as on a cluster that is full."""
         raise CannotDo("the harness cannot fill the cluster")

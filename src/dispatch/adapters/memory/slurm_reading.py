@@ -157,6 +157,8 @@ def _ended(world: World, item: WorldObject, source: Source) -> Verdict:
     evidence = _evidence(source, world.now, record, record.reason)
     ticket = _ticket(world, item)
     overtaken = record.fenced or record.refused or _is_missing(record) or not record.nodes
+    # The program came to its own success on a node that the controller had given up (12, E6).
+    overtaken = overtaken or (record.state == "NODE_FAIL" and bool(ticket and ticket.end == "0:0"))
     if ticket and ticket.end and overtaken:
         # Slurm tells of a launch of its own; the program's end is the job script's (12, E5 and E6).
         return by_exit(ticket.end, (*evidence, _ticket_evidence(world, f"ended {ticket.end}")))

@@ -1,143 +1,224 @@
-"""The bench of the core suite: a whole dispatch on a harness's backend, with fresh records, driven under the harness's time."""
+"""The bench of the core suite: a whole dispatch on a harness's backend, whose supervisors run while a check looks on."""
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 from msgspec.structs import replace
 
 from dispatch.conformance.bench import Bench
+from dispatch.conformance.core.process import ALIAS, Process
 from dispatch.conformance.harness import Harness
 from dispatch.conformance.scheduler import Made, Scheduler
-from dispatch.conformance.verdicts import Broken
+from dispatch.conformance.verdicts import Broken, CannotDo, expect
 from dispatch.core.explaining import explain
-from dispatch.model.answers import Action
-from dispatch.model.journal import Actor
-from dispatch.model.policy import Backoff, Policy, Rule
-from dispatch.model.quantity import Duration
+from dispatch.model.answers import Capability, Tristate
+from dispatch.model.journal import AnyEvent, Intended, Verb
+from dispatch.model.policy import Policy
 from dispatch.model.status import Cause, State
-from dispatch.model.view import JobView
-from dispatch.shell.clusters import Clusters, EngineOptions
-from dispatch.shell.ledger import Ledger
+from dispatch.model.view import JobView, Phase
 from dispatch.shell.operator import Operator
-from dispatch.spi.adapter import AdapterConfig
-from dispatch.stores.sqlite import SqliteStore
 
-ALIAS = "conformance"
-
-
-def retrying(limit: int) -> Policy:
-    """So many further submissions after a preemption."""
-    backoff = Backoff(initial=Duration(seconds=30), jitter=0)
-    rule = Rule(when=(Cause.PREEMPTED,), do=Action.RESUBMIT, limit=limit, backoff=backoff)
-    return Policy(rules=(rule,))
-
-
-class HarnessClock:
-    """The harness's time as a clock (``dispatch.spi.clock.Clock``)."""
-
-    def __init__(self, harness: Harness) -> None:
-        self._harness = harness
-
-    def now(self) -> datetime:
-        """The time on the cluster."""
-        return self._harness.now()
-
-    async def sleep_until(self, moment: datetime) -> None:
-        """Let time pass until then."""
-        await self._harness.pass_time(max(moment - self.now(), timedelta()))
-
-
-class Process:
-    """One dispatch process: it shares the records with others, and nothing else."""
-
-    def __init__(self, store: SqliteStore, harness: Harness, host: str) -> None:
-        actor = Actor(user="conformance", host=host, role="conformance")
-        self.ledger = Ledger(store, HarnessClock(harness), actor)
-        options = EngineOptions(poll=harness.timings.poll)
-        self.clusters = Clusters(_no_config, self.ledger, options)
-        self.operator = Operator(self.ledger, self.clusters)
-
-
-def _no_config(alias: str) -> AdapterConfig:
-    raise Broken(f"the core asked for another cluster, {alias}")
+_SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - a directory of our own is made in it
+PATIENCE = 6
+"""Waits of the harness within which a job must be where it should; a landing bound and a backoff are among them."""
 
 
 class CoreBench:
-    """Where a check of the core suite works; ``close`` lets go of everything."""
+    """Where a check of the core suite works; ``close`` lets go of everything.
+
+    A person's process asks, and one supervisor runs from the beginning. A check does something, and waits for what the
+    records say: it moves no engine by hand.
+    """
+
+    process = Process
+    """What a process is made of; a suite that tests this one puts a broken one here."""
 
     def __init__(self, harness: Harness) -> None:
         self.harness = harness
         self.backends = Bench(harness)
-        self._place = tempfile.TemporaryDirectory(prefix="dispatch-conformance-")
-        self.store = SqliteStore.open(Path(self._place.name) / "records.db", now=harness.now())
+        self.may_overlap = False
+        """Whether the policy has declared that a lost execution may live beside the next (12, E4)."""
+        self._place = tempfile.TemporaryDirectory(prefix="dispatch-conformance-", dir=_memory())
+        self._processes: list[Process] = []
+        self._jobs: list[str] = []
 
     async def begin(self) -> None:
-        """Open the cluster and start a process."""
+        """Open the cluster, and start a person's process and a supervisor."""
         await self.backends.begin()
-        self.process = await self.another("host1")
+        self.person = await self._process("login1")
+        self.supervisor = await self.another("host1")
 
     async def another(self, host: str) -> Process:
-        """Start one more process on the same records, with a view of its own."""
-        process = Process(self.store, self.harness, host)
-        process.clusters.named(ALIAS).use(await self.backends.view())
+        """Start one more supervisor on the same records, with a view of its own."""
+        process = await self._process(host)
+        process.supervise()
+        return process
+
+    async def _process(self, host: str) -> Process:
+        records = Path(self._place.name) / "records.db"
+        process = self.process(records, await self.backends.view(), self.harness, host)
+        self._processes.append(process)
         return process
 
     async def close(self) -> None:
-        """Let go of everything."""
+        """Let go of everything, and leave nothing on the cluster."""
+        for process in self._processes:
+            await process.end()
         await self.backends.end()
-        self.store.close()
         self._place.cleanup()
+
+    async def move_the_person_to_a_cluster_without(
+        self, capability: Capability, value: Tristate
+    ) -> None:
+        """Let the person submit to a cluster that answers so."""
+        view = await self.backends.view_without(capability, value)
+        self.person.clusters.named(ALIAS).use(view)
 
     @property
     def scheduler(self) -> Scheduler:
         """The scheduler's side."""
         return self.harness.scheduler
 
+    @property
+    def ask(self) -> Operator:
+        """What a person can ask for."""
+        return self.person.operator
+
     async def submit(self, policy: Policy | None = None, **fields: Any) -> str:
-        """Submit a job, and return its id; nothing is started yet."""
+        """Submit a job, and return its id; nothing is started before time passes."""
         job = replace(self.harness.job(), cluster=ALIAS, recovery=policy, **fields)
-        return (await self.process.operator.submit(job)).id
+        submitted = (await self.ask.submit(job)).id
+        self._jobs.append(submitted)
+        return submitted
+
+    # ----------------------------------------------------------------- looking
 
     def view(self, job: str) -> JobView:
         """The job as the records say."""
-        return self.process.ledger.view(job)
+        return self.person.ledger.view(job)
 
-    async def advance(self, job: str, process: Process | None = None) -> None:
-        """Run the engine for the job, and let time pass until its next look."""
-        standings = await (process or self.process).clusters.advance(ALIAS, [job])
-        due = standings[job].look_at
-        wait = due - self.harness.now() if due else timedelta()
-        await self.harness.pass_time(max(wait, self.harness.timings.poll))
+    def events(self, job: str) -> list[AnyEvent]:
+        """The record of the job."""
+        return [entry.event for entry in self.person.ledger.history(job)]
 
-    async def until(
-        self, job: str, reached: Callable[[JobView], bool], what: str, *others: Process
-    ) -> JobView:
-        """Run the engine until the job is so; with ``others``, by turns."""
-        end = self.harness.now() + 12 * self.harness.timings.wait
+    def intents(self, job: str) -> list[Verb]:
+        """The writes to the scheduler that were intended, in order."""
+        return [event.intent.verb for event in self.events(job) if isinstance(event, Intended)]
+
+    async def look(self) -> None:
+        """Let a little time pass; demand that the supervisors live and that no job has run twice at once (02, S1)."""
+        await self.harness.pass_time(self.harness.timings.poll / 3)
+        for process in self._processes:
+            process.check()
+        for job in self._jobs:
+            if overlaps := not self.may_overlap and self.harness.overlaps(job):
+                raise Broken(f"{overlaps} executions of the job have begun beside another of it")
+
+    async def until(self, job: str, reached: Callable[[JobView], bool], what: str) -> JobView:
+        """Wait until the job is so; ``Broken`` where that takes too long."""
+        end = self.harness.now() + PATIENCE * self.harness.timings.wait
         while not reached(self.view(job)):
             if self.harness.now() > end:
-                raise Broken(f"the job is not {what}: {explain(self.view(job))}")
-            for process in (self.process, *others):
-                await self.advance(job, process)
+                raise Broken(f"the job is not {what}: {explain(self.view(job)).headline}")
+            await self.look()
         return self.view(job)
 
+    async def quietly(self, job: str, holds: Callable[[JobView], bool], otherwise: str) -> None:
+        """Demand that something is true of the job, and stays so for the quiet time."""
+        end = self.harness.now() + self.harness.timings.quiet
+        while True:
+            expect(holds(self.view(job)), f"{otherwise}: {explain(self.view(job)).headline}")
+            if self.harness.now() >= end:
+                return
+            await self.look()
+
+    async def passing(self, duration: timedelta) -> None:
+        """Let so much time pass, and look meanwhile."""
+        end = self.harness.now() + duration
+        while self.harness.now() < end:
+            await self.look()
+
+    def made(self, job: str, submission: int) -> Made:
+        """The object of a submission, as the powers of a scheduler take it."""
+        view = self.view(job)
+        known = view.objects[submission]
+        order = self.backends.order(view.job, of=job, submission=submission)
+        return Made(known.ref, replace(order, attempt=known.attempt))
+
     async def running(self, job: str, submission: int = 1) -> Made:
-        """Run the engine until that submission is seen running; give its object."""
+        """Wait until that submission is seen running, and no other is there; give its object."""
 
         def reached(view: JobView) -> bool:
             known = view.objects.get(submission)
             return bool(known and known.seen and known.seen.state is State.RUNNING)
 
         view = await self.until(job, reached, f"running as submission {submission}")
-        order = self.backends.order(view.job, of=job, submission=submission)
-        known = view.objects[submission]
-        return Made(known.ref, replace(order, attempt=known.attempt))
+        expect(max(view.objects) == submission, f"there is a submission {max(view.objects)}")
+        return self.made(job, submission)
+
+    async def queued(self, job: str) -> Made:
+        """Fill the cluster, and wait until the job's first object is open and waits in the queue."""
+        await self.scheduler.fill()
+
+        def reached(view: JobView) -> bool:
+            known = view.objects.get(1)
+            if known is None or known.phase is not Phase.OPEN or known.seen is None:
+                return False
+            return known.seen.state is State.PENDING and known.seen.cause is not Cause.GATED
+
+        await self.until(job, reached, "open and queued")
+        return self.made(job, 1)
+
+    async def has_died(self, process: Process) -> None:
+        """Wait until a process has met the death that was laid in its way."""
+        end = self.harness.now() + PATIENCE * self.harness.timings.wait
+        while not process.dead:
+            expect(
+                self.harness.now() <= end, f"the process on {process.host} did not come that far"
+            )
+            await self.look()
 
     async def ended(self, job: str) -> JobView:
-        """Run the engine until the job has its final verdict."""
+        """Wait until the job has its final verdict."""
         return await self.until(job, lambda view: view.verdict is not None, "ended")
+
+    async def ends_as(self, job: str, state: State, cause: Cause | None = None) -> JobView:
+        """Wait until the job has its final verdict, and demand that it is this."""
+        view = await self.ended(job)
+        found = view.verdict and (view.verdict.state, view.verdict.cause)
+        expect(
+            found == (state, cause),
+            f"the verdict is {explain(view).headline}, not {cause or state}",
+        )
+        return view
+
+    async def held(self, job: str) -> JobView:
+        """Wait until the job is held; demand that no further execution of it runs meanwhile."""
+        view = await self.until(job, lambda view: view.hold is not None, "held")
+        last = last_that_ran(view)
+        await self.quietly(
+            job, lambda view: last_that_ran(view) == last, "it runs while it is held"
+        )
+        return view
+
+    async def preempt(self, made: Made) -> None:
+        """Let the scheduler end it by a preemption; one that runs it again by itself leaves the policy nothing to do."""
+        await self.scheduler.preempt(made)
+        if (await self.backends.see(made)).state is State.PENDING:
+            raise CannotDo("the scheduler itself runs again what it has preempted")
+
+
+def _memory() -> Path | None:
+    """Where records that need to outlive nothing cost no wait for a disk; none: where temporary files lie."""
+    return _SHARED_MEMORY if os.access(_SHARED_MEMORY, os.W_OK) else None
+
+
+def last_that_ran(view: JobView) -> int:
+    """The last submission of which an execution was seen; 0 where none was."""
+    return max((n for n, known in view.objects.items() if known.ran is not None), default=0)
