@@ -8,7 +8,7 @@ from dispatch.model.quantity import Duration
 from dispatch.whatif.weather import Source, Spread
 
 ZERO = Spread(mean=Duration())
-MOST_EXECUTIONS = 20_000
+MOST_EXECUTIONS = 5_000
 """Of one run; one that needs more makes no progress, and is cut off there."""
 
 

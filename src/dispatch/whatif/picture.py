@@ -30,9 +30,9 @@ CAUSE_COLOURS = {
 }
 OTHER_COLOUR, GOOD_COLOUR = "#999999", "#009e73"
 TIME_COLOURS = {
-    "useful": "#009e73", "lost": "#d55e00", "checkpointing": "#56b4e9", "restarting": "#0072b2", "hanging": "#cc79a7",
-    "queued": "#f0e442", "noticing": "#aaaaaa", "proof": "#e69f00", "backoff": "#c9b18c", "held": "#7a5195",
-    "waiting": "#777777", "over": "#444444",
+    "useful": "#009e73", "lost": "#b2182b", "checkpointing": "#92c5de", "restarting": "#2166ac", "hanging": "#f4a6c0",
+    "queued": "#ffe08a", "noticing": "#bbbbbb", "proof": "#8c6bb1", "backoff": "#d8b98a", "held": "#54278f",
+    "waiting": "#777777", "over": "#4a4a4a",
 }  # fmt: skip
 STYLE = (
     "text{font:13px system-ui,sans-serif;fill:#1b1b1b}.h{font-weight:600}.s{font-size:11px;fill:#555}"
