@@ -140,6 +140,11 @@ def _quietly(site: Site, do: Callable[[str], object], ref: str) -> None:
     site.begun()
 
 
+def _purge(site: Site, ref: str, _: Stream) -> None:
+    if not site.world.named(ref).record.cleaning:
+        site.env.purge_now(ref)
+
+
 def _cancel(site: Site, ref: str, draw: Stream) -> None:
     site.env.cancel(ref, who=draw.pick(("owner", "root", "bob")))
     site.history_of(site.world.named(ref)).cancelled.add(ref)
@@ -176,7 +181,7 @@ ACTS: tuple[Act, ...] = (
     Act("a person releases by hand", 1.0, _on_some(lambda s, ref, _: s.env.person_release(ref))),
     Act("somebody cancels", 1.0, _on_some(_cancel)),
     Act("somebody requeues", 1.0, _on_some(lambda s, ref, _: s.env.requeue_externally(ref))),
-    Act("the queue forgets", 2.0, _on_some(lambda s, ref, _: s.env.purge_now(ref))),
+    Act("the queue forgets", 2.0, _on_some(_purge)),
     Act("a process is killed", 2.0, _kill_one),
     Act("the power fails", 1.0, _cut_power),
     Act("a clock is set", 1.0, _set_a_clock),

@@ -58,6 +58,8 @@ class History:
     """Refs of objects whose launch has truly failed."""
     cancelled: set[str] = field(default_factory=set[str])
     """Refs of objects that somebody, or we, have truly cancelled."""
+    bereft: set[int] = field(default_factory=set[int])
+    """Serials of executions of which a node was truly lost while they lived."""
     forgetful: bool = False
     """Whether the controller has ever crashed since the job was accepted."""
     set_back: list[int] = field(default_factory=list[int])

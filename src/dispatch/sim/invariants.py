@@ -269,8 +269,10 @@ def _compare(history: History, verdict: Verdict, submission: int, restarts: int)
             return None
         return f"{verdict.cause} is recorded, and the controller forgot nothing"
     true = list(_true_causes(history, submission, restarts))
-    said = Cause.CANCELLED if verdict.cause is Cause.STOPPED else verdict.cause
-    if said in true:
+    said = {verdict.cause}
+    if verdict.cause is Cause.STOPPED and history.told(StopAsked):
+        said = {Cause.CANCELLED, Cause.FORGOTTEN}  # what the controller lost needs no stop any more
+    if said.intersection(true):
         return None
     shown = ", ".join(str(cause or "a success") for cause in true) or "nothing that ran"
     return f"submission {submission}.{restarts} is recorded as {verdict.cause}, and was {shown}"
@@ -284,6 +286,8 @@ def _true_causes(history: History, submission: int, restarts: int) -> Iterator[C
             execution.cause is not None or not execution.live
         ):
             yield execution.cause
+        if execution.epoch == (submission, restarts) and execution.serial in history.bereft:
+            yield Cause.NODE_LOST  # both are true of a program that ended on a lost node
     for ref in chain(history.unlaunched, history.cancelled):
         if _submission_of(ref) == submission:
             yield Cause.LAUNCH_FAILED if ref in history.unlaunched else Cause.CANCELLED

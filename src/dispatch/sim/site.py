@@ -159,6 +159,8 @@ class Site:
             history = self.history_of(item)
             new = history.begin(self.world.shape.ref(item), execution, execution.started)
             self.step("cluster", f"{history.label} {execution.epoch} begins on {execution.nodes}")
+            if any(machines.nodes[name].silent for name in execution.nodes):
+                history.bereft.add(execution.serial)
             self.scheduler.begin(item, execution)
             self._check_begun(history, new)
         self._executions = len(machines.executions)
@@ -222,6 +224,9 @@ class Site:
     def lose_node(self, name: str, draw: Stream) -> None:
         """Let a node fall silent, and answer again later."""
         self.env.lose_node(name)
+        for execution in self.world.machines.live.values():
+            if name in execution.alive:
+                self.histories[execution.job].bereft.add(execution.serial)
         rebooted, stuck = draw.happens(0.3), draw.happens(0.1)
         self.loop.call_later(draw.waiting(300), self._return_node, name, rebooted, stuck)
 
