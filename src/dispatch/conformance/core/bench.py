@@ -23,6 +23,7 @@ from dispatch.model.policy import Policy
 from dispatch.model.status import Cause, State
 from dispatch.model.view import JobView, Phase
 from dispatch.shell.operator import Operator
+from dispatch.testing.faults import FaultyStore
 
 _SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - a directory of our own is made in it
 PATIENCE = 6
@@ -54,15 +55,15 @@ class CoreBench:
         self.person = await self._process("login1")
         self.supervisor = await self.another("host1")
 
-    async def another(self, host: str) -> Process:
+    async def another(self, host: str, kind: type[FaultyStore] = FaultyStore) -> Process:
         """Start one more supervisor on the same records, with a view of its own."""
-        process = await self._process(host)
+        process = await self._process(host, kind)
         process.supervise()
         return process
 
-    async def _process(self, host: str) -> Process:
+    async def _process(self, host: str, kind: type[FaultyStore] = FaultyStore) -> Process:
         records = Path(self._place.name) / "records.db"
-        process = self.process(records, await self.backends.view(), self.harness, host)
+        process = self.process(records, await self.backends.view(), self.harness, host, kind)
         self._processes.append(process)
         return process
 

@@ -34,14 +34,15 @@ async def a_job_that_is_held_in_the_queue_runs_after_its_release_alone(on: CoreB
     job = await on.submit()
     await on.queued(job)
     on.ask.ask_hold(job)
-    await on.until(job, _shows_our_hold, "held in the queue")
+    await on.until(job, shows_our_hold, "held in the queue")
     await on.scheduler.make_room()
     await on.quietly(job, never_ran, "it runs while it is held")
     on.ask.ask_release(job)
     await on.running(job)
 
 
-def _shows_our_hold(view: JobView) -> bool:
+def shows_our_hold(view: JobView) -> bool:
+    """Whether the scheduler shows our hold on the first object."""
     seen = view.objects[1].seen
     return bool(seen and seen.hold and seen.hold.instance is not None)
 
@@ -94,7 +95,7 @@ async def an_administrators_hold_is_lifted_by_nobody_else(on: CoreBench) -> None
     made = await on.queued(job)
     await on.scheduler.hold_as_administrator(made)
     on.ask.ask_hold(job)
-    await on.until(job, _shows_our_hold, "held by us too")
+    await on.until(job, shows_our_hold, "held by us too")
     on.ask.ask_release(job)
     await on.scheduler.make_room()
     await on.quietly(job, never_ran, "it runs though an administrator holds it")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
-from typing import cast
+from typing import TypeVar, cast
 
 from dispatch.conformance.harness import Harness
 from dispatch.conformance.verdicts import Broken
@@ -20,6 +21,7 @@ from dispatch.spi.store import Store
 from dispatch.stores.sqlite import SqliteStore
 from dispatch.testing.faults import Crash, Fault, FaultyBackend, FaultyStore, Points
 
+T = TypeVar("T")
 ALIAS = "conformance"
 VERSION = "conformance"
 
@@ -39,26 +41,61 @@ class HarnessClock:
         await asyncio.sleep(max(0.0, (moment - self.now()).total_seconds()))
 
 
+class OthersGoOn(FaultyBackend):
+    """A view of the cluster on which the other processes go on between a read and what is decided on it."""
+
+    async def _read(self, call: Callable[[], Awaitable[T]]) -> T:
+        reading = await super()._read(call)
+        await asyncio.sleep(0)
+        return reading
+
+
+class EveryClaim(FaultyStore):
+    """Records on which each claim is granted, as to a supervisor whose fellow was paused until its own had run out."""
+
+    def claim(
+        self,
+        jobs: Sequence[str],
+        owner: str,  # noqa: ARG002 - whoever it is
+        until: datetime,  # noqa: ARG002 - nobody asks for it
+        now: datetime,  # noqa: ARG002 - the same
+    ) -> frozenset[str]:
+        """Grant them all, and keep nobody else away."""
+        self.points.alive()
+        return frozenset(jobs)
+
+
 class Process:
     """It shares the records and the cluster with other processes, and nothing else. Its calls and appends are points."""
 
-    def __init__(self, records: Path, backend: Backend, harness: Harness, host: str) -> None:
+    def __init__(
+        self,
+        records: Path,
+        backend: Backend,
+        harness: Harness,
+        host: str,
+        kind: type[FaultyStore] = FaultyStore,
+    ) -> None:
         self.host = host
         self.points = Points(named={})
         self.store = self.open_store(records, harness.now())
         actor = Actor(user="conformance", host=host, role="conformance")
-        store = cast("Store", FaultyStore(self.store, self.points))
+        store = cast("Store", kind(self.store, self.points))
         self.ledger = Ledger(store, HarnessClock(harness), actor)
         options = EngineOptions(poll=harness.timings.poll)
         self.clusters = Clusters(_no_config, self.ledger, options)
-        self.clusters.named(ALIAS).use(FaultyBackend(backend, self.points))
+        self.clusters.named(ALIAS).use(OthersGoOn(backend, self.points))
         self.operator = Operator(self.ledger, self.clusters)
-        self.supervisor = Supervisor(self.ledger, self.clusters, VERSION, sweeps=(ALIAS,))
+        self.supervisor = self.make_supervisor()
         self._running: asyncio.Task[None] | None = None
 
     def open_store(self, records: Path, now: datetime) -> Store:
         """Open the records once more, as each process does."""
         return SqliteStore.open(records, now=now)
+
+    def make_supervisor(self) -> Supervisor:
+        """Make its supervisor, which sweeps too."""
+        return Supervisor(self.ledger, self.clusters, VERSION, sweeps=(ALIAS,))
 
     def supervise(self) -> None:
         """Let its supervisor run, until it is stopped or killed."""

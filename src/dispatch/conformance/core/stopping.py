@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dispatch.conformance.core.bench import CoreBench
-from dispatch.conformance.core.holding import never_ran
+from dispatch.conformance.core.holding import never_ran, shows_our_hold
 from dispatch.conformance.core.policies import policy, rule
 from dispatch.conformance.core.suite import check
 from dispatch.conformance.verdicts import expect, expect_same, refused
@@ -57,9 +57,10 @@ async def a_stop_of_what_waits_in_the_queue_lets_it_never_run(on: CoreBench) -> 
 @check(needs=Holder)
 async def a_stop_of_what_is_held_ends_it(on: CoreBench) -> None:
     """Nobody needs to release it first (02, S9)."""
-    job = await on.submit(policy(rule(Cause.PREEMPTED)))
+    job = await on.submit()
+    await on.queued(job)
     on.ask.ask_hold(job)
-    await on.quietly(job, never_ran, "it runs while it is held")
+    await on.until(job, shows_our_hold, "held in the queue")
     on.ask.ask_stop(job)
     await stopped(on, job)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dispatch.conformance.core.bench import CoreBench
 from dispatch.conformance.core.calling import objects
 from dispatch.conformance.core.policies import policy
+from dispatch.conformance.core.process import EveryClaim
 from dispatch.conformance.core.suite import check
 from dispatch.conformance.verdicts import CannotDo, expect, expect_same
 from dispatch.model.journal import Verb
@@ -14,8 +15,8 @@ from dispatch.testing.faults import Die, LoseReply
 
 @check()
 async def two_supervisors_beside_each_other_make_one_object_at_a_time(on: CoreBench) -> None:
-    """The intent is the lock (04)."""
-    await on.another("host2")
+    """The intent is the lock: losing a claim costs a second look, never a second object (04)."""
+    await on.another("host2", EveryClaim)
     jobs = [await on.submit(policy()) for _ in range(4)]
     for job in jobs:
         await on.scheduler.finish(await on.running(job), 3)
@@ -70,10 +71,10 @@ async def at_most_one_execution_lives_at_any_moment(on: CoreBench) -> None:
     """By the ground truth, with lost replies and a death between two supervisors (02, S1)."""
     if on.harness.overlaps("") is None:
         raise CannotDo("the harness knows no ground truth")
-    on.supervisor.meet("call start, during", LoseReply())
-    on.supervisor.meet("call open, during", LoseReply())
+    for verb in ("start", "start many", "open", "open many"):
+        on.supervisor.meet(f"call {verb}, during", LoseReply())
     on.supervisor.meet("call stop, after", Die())
-    await on.another("host2")
+    await on.another("host2", EveryClaim)
     jobs = [await on.submit(policy()) for _ in range(3)]
     for submission in (1, 2):
         for job in jobs:
