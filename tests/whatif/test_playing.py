@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from dispatch.model.answers import Action
@@ -290,7 +292,7 @@ MIXED = (
     once_in("10d", Cause.NODE_LOST, per_node=True),
     once_in("2d", Cause.NON_ZERO_EXIT),
 )
-WAITS = {"queue_wait": {"": Spread(mean=Duration(minutes=20), exponential=True)}}
+WAITS: dict[str, Any] = {"queue_wait": {"": Spread(mean=Duration(minutes=20), exponential=True)}}
 VARIED = policy(
     rule(Cause.PREEMPTED, limit=20, within=span("2d"), backoff=Backoff()),
     rule(Cause.NODE_LOST, exclude_nodes=ExcludeNodes(which=Which.ALL, max=5)),

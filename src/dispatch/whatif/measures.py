@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from dispatch.model.answers import Action
@@ -250,23 +250,21 @@ def _reached(moments: Sequence[int], limit: int, within: int | None) -> int | No
 
 def _budgets(job: Job, runs: Sequence[Run]) -> tuple[BudgetRow, ...]:
     limits = (job.policy or NO_RECOVERY).limits
-    rows = [_budget("total", limits.total, runs, lambda budget: budget is not None)]
-    if limits.infrastructure is not None:
-        rows.append(
-            _budget("infrastructure", limits.infrastructure, runs, Budget.INFRASTRUCTURE.__eq__)
-        )
-    if limits.program is not None:
-        rows.append(_budget("program", limits.program, runs, Budget.PROGRAM.__eq__))
+    rows = [_budget("total", limits.total, runs, frozenset(Budget))]
+    for kind, limit in (
+        (Budget.INFRASTRUCTURE, limits.infrastructure),
+        (Budget.PROGRAM, limits.program),
+    ):
+        if limit is not None:
+            rows.append(_budget(kind, limit, runs, frozenset({kind})))
     return tuple(rows)
 
 
-def _budget(
-    name: str, limit: int, runs: Sequence[Run], counts: Callable[[Budget | None], bool]
-) -> BudgetRow:
-    charged = [[one.at for one in run.decisions if counts(one.decided.budget)] for run in runs]
+def _budget(name: str, limit: int, runs: Sequence[Run], kinds: frozenset[Budget]) -> BudgetRow:
+    charged = [[one.at for one in run.decisions if one.decided.budget in kinds] for run in runs]
     reached = [moments[limit - 1] for moments in charged if 0 < limit <= len(moments)]
     return BudgetRow(
-        name, limit, figure(len(moments) for moments in charged), len(reached), _days(reached)
+        str(name), limit, figure(len(moments) for moments in charged), len(reached), _days(reached)
     )
 
 

@@ -9,7 +9,7 @@ from dispatch.model.quantity import Duration
 from dispatch.whatif.conditions import ZERO, Conditions
 from dispatch.whatif.measures import TIMES, Figure, Summary
 from dispatch.whatif.reporting import Report
-from dispatch.whatif.weather import Source
+from dispatch.whatif.weather import LONGEST_MS, Source
 
 WORDS = {
     "useful": "useful work, kept",
@@ -232,4 +232,7 @@ def _source(one: Source) -> str:
     if one.mean is not None:
         return f"{what}: once in {one.mean}{each}, at random"
     times = sum(gap.happened for gap in one.gaps)
-    return f"{what}: {times} times in the history, once in {rounded(min(round(one.mean_ms), 10**11))}{each}"
+    if not times:
+        return f"{what}: never"
+    mean = rounded(min(round(one.mean_ms), LONGEST_MS))
+    return f"{what}: {times} times in the history, once in {mean}{each}"

@@ -1,0 +1,190 @@
+"""``dispatch simulate``: from the command line to tables, JSON, a picture and a page; every wrong word has its answer."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from cli.bench import Bench, Said, run
+from dispatch.cli.exits import Exit
+
+JOB = """
+name: sft
+command: [python, train.py]
+nodes: 8
+recovery:
+  rules:
+    - {when: [Preempted], do: resubmit}
+    - {when: [NodeLost], do: resubmit, limit: 3}
+  limits: {total: 900}
+"""
+SPOT = """
+[policies.patient.limits]
+total = 900
+[[policies.patient.rules]]
+when = ["Preempted", "NodeLost"]
+do = "resubmit"
+[policies.hasty.limits]
+total = 5
+[[policies.hasty.rules]]
+when = ["Preempted", "NodeLost"]
+do = "resubmit"
+"""
+WEATHER = ("--node-mtbf", "30d", "--preempt-every", "6h", "--days", "10", "--seeds", "5")
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A directory with a job and named policies; no cluster is configured."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "job.yaml").write_text(JOB)
+    (tmp_path / "dispatch.toml").write_text(SPOT)
+    return tmp_path
+
+
+def simulate(*words: str) -> Said:
+    return run("simulate", "job.yaml", *words)
+
+
+@pytest.mark.usefixtures("place")
+def test_the_tables_tell_what_came_of_it_and_why() -> None:
+    said = simulate(*WEATHER)
+    assert said.code == Exit.OK
+    for words in (
+        "5 seeds, 8 nodes", "effective training time ratio", "work lost, done again", "What each rule did",
+        "limits.total", "the best interval between checkpoints", "NodeLost: once in 30d of each node",
+    ):  # fmt: skip
+        assert words in said.out
+    assert not said.err
+
+
+@pytest.mark.usefixtures("place")
+def test_the_same_seeds_give_the_same_answer_to_the_letter() -> None:
+    assert simulate(*WEATHER).out == simulate(*WEATHER).out
+    assert simulate(*WEATHER, "--json").out == simulate(*WEATHER, "--json").out
+    assert simulate(*WEATHER).out != simulate(*WEATHER, "--seed", "9").out
+
+
+@pytest.mark.usefixtures("place")
+def test_json_has_every_figure() -> None:
+    [document] = simulate(*WEATHER, "--json").documents
+    [told] = document["policies"]
+    assert document["schemaVersion"] == 1
+    assert set(told) == {
+        "name", "job", "conditions", "seeds", "effectiveTrainingTimeRatio", "executions", "hours", "nodeHours",
+        "causes", "rules", "budgets", "endings", "advice",
+    }  # fmt: skip
+    assert told["seeds"] == sum(row["seeds"] for row in told["endings"]) == 5
+    assert sum(told["hours"].values()) == pytest.approx(240)
+    assert told["rules"][1]["limit"] == "3"
+
+
+@pytest.mark.usefixtures("place")
+def test_two_policies_stand_side_by_side() -> None:
+    said = simulate(*WEATHER, "--policy", "patient", "--policy", "hasty")
+    assert re.search(r"patient +hasty", said.out)
+    assert "hasty: given up in 5 of 5 seeds" in said.out
+    assert "limits.total of 5 is used up" in said.out
+
+
+def test_two_files_stand_side_by_side_by_their_names(place: Path) -> None:
+    (place / "other.yaml").write_text(JOB.replace("limit: 3", "limit: 99"))
+    said = run("simulate", "job.yaml", "other.yaml", *WEATHER)
+    assert re.search(r"job.yaml +other.yaml", said.out)
+
+
+def test_a_picture_and_a_page_are_written(place: Path) -> None:
+    said = simulate(*WEATHER, "--svg", "a.svg", "--html", "a.html")
+    assert said.code == Exit.OK
+    assert (place / "a.svg").read_text().startswith("<svg ")
+    assert (place / "a.html").read_text().startswith("<!doctype html>")
+    assert "written: a.svg" in said.err
+
+
+@pytest.mark.usefixtures("place")
+def test_partitions_have_failures_and_queues_of_their_own() -> None:
+    said = simulate(
+        *WEATHER,
+        "--preempt-every",
+        "spot=never",
+        "--queue-wait",
+        "spot=exp:3h",
+        "--queue-wait",
+        "5m",
+    )
+    assert said.code == Exit.OK
+    assert "in the queue of partition spot: exp:3h before each start" in said.out
+
+
+@pytest.mark.usefixtures("place")
+def test_a_job_of_so_much_work_finishes() -> None:
+    [document] = simulate(
+        "--program-mtbf", "300d", "--work", "2d", "--seeds", "3", "--json"
+    ).documents
+    [told] = document["policies"]
+    assert told["conditions"]["horizon"] == "40d"
+    assert [row["outcome"] for row in told["endings"]] == ["finished"]
+
+
+@pytest.mark.usefixtures("place")
+@pytest.mark.parametrize(
+    ("words", "code", "told"),
+    [
+        ([], Exit.USAGE, "Nothing is said to go wrong"),
+        (["--node-mtbf", "never"], Exit.USAGE, "Nothing is said to go wrong"),
+        (["--node-mtbf", "soon"], Exit.USAGE, "a duration such as 90s"),
+        (["--node-mtbf", "0s"], Exit.USAGE, "above 0s"),
+        (["--node-mtbf", "9999d"], Exit.USAGE, "more than 3650d"),
+        (["--preempt-every", "=6h"], Exit.USAGE, "names no partition"),
+        (["--preempt-every", "spot=often"], Exit.USAGE, "a duration such as 90s"),
+        (["--queue-wait", "exp:"], Exit.USAGE, "a duration such as 90s"),
+        (["--repair-time", "-1h"], Exit.USAGE, "a duration such as 90s"),
+        (["--checkpoint-every", "0s", *WEATHER], Exit.USAGE, "above 0s"),
+        (["--work", "0s", *WEATHER], Exit.USAGE, "--work must be above 0s"),
+        (["--days", "0"], Exit.USAGE, "--days"),
+        (["--seeds", "0"], Exit.USAGE, "--seeds"),
+        (["--nodes", "0"], Exit.USAGE, "--nodes"),
+        (["--exit-on-signal", "0"], Exit.USAGE, "--exit-on-signal"),
+        (["--history", "missing"], Exit.NOT_FOUND, "There is no file missing"),
+        (["--history", "job.yaml"], Exit.USAGE, "sacct"),
+        (["--policy", "nobody", *WEATHER], Exit.NOT_FOUND, "There is no policy 'nobody' (known: hasty, patient"),
+        (["--policy", "a", "--policy", "b", "--policy", "c", "--policy", "d", "--policy", "e"], Exit.USAGE, "At most 4"),
+        (["--svg", "no/where.svg", *WEATHER], Exit.USAGE, "--svg: no/where.svg cannot be written"),
+    ],
+)  # fmt: skip
+def test_a_wrong_word_has_its_answer(words: list[str], code: Exit, told: str) -> None:
+    said = simulate(*words)
+    assert said.code == code
+    assert told in said.err
+    assert "Traceback" not in said.err
+
+
+def test_a_wrong_job_is_told_with_its_path(place: Path) -> None:
+    (place / "job.yaml").write_text(JOB.replace("limit: 3", "limit: three"))
+    assert "recovery.rules[1].limit" in simulate(*WEATHER).err
+
+
+def test_a_policy_that_cannot_be_carried_out_is_refused(place: Path) -> None:
+    (place / "job.yaml").write_text(JOB.replace("do: resubmit, limit: 3", "do: restart"))
+    said = simulate(*WEATHER)
+    assert said.code == Exit.REFUSED
+    assert "recovery.rules[1]" in said.err
+
+
+def test_our_own_records_are_a_history(bench: Bench) -> None:
+    job = bench.submit(text=JOB)
+    for _ in range(3):
+        bench.supervise()
+        bench.env.run(job)
+        bench.clock.advance(timedelta(hours=2))
+        bench.preempt()
+    bench.supervise()
+    bench.write("job.yaml", JOB)
+    bench.write("shown.json", bench.run("show", "sft", "--json").out)
+    for history in ("records.db", "shown.json"):
+        said = simulate("--history", history, "--seeds", "3", "--days", "5")
+        assert said.code == Exit.OK, said.err
+        assert re.search(r"Preempted: \d times in the history, once in 2h", said.out)
