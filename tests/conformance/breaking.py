@@ -11,6 +11,7 @@ from dispatch.adapters.memory.backend import MemoryBackend
 from dispatch.adapters.memory.records import WorldObject
 from dispatch.adapters.memory.world import World
 from dispatch.conformance.memory import MemoryHarness
+from dispatch.model.errors import DispatchError
 from dispatch.model.status import Observation, Verdict
 from dispatch.spi.adapter import CallMeta, HoldMeta, Reading, StartOrder
 
@@ -33,6 +34,10 @@ class Breakable(MemoryBackend):
     def item(self, ref: str) -> WorldObject:
         """The object of a ref in the world."""
         return self._world.named(ref)
+
+    def sound(self) -> MemoryBackend:
+        """A sound view that may do what this one may."""
+        return MemoryBackend(self._world, alias="conformance", read_only=self._read_only)
 
     def writing(self) -> MemoryBackend:
         """A sound view that may write."""
@@ -61,6 +66,18 @@ class Breakable(MemoryBackend):
     async def requeue(self, ref: str, meta: CallMeta) -> None:
         self.writes.append("requeue")
         await super().requeue(ref, meta)
+
+    # What is broken in single writes is broken there alone: each fault is caught by few checks.
+
+    async def start_many(
+        self, orders: Sequence[StartOrder], meta: CallMeta
+    ) -> list[str | DispatchError]:
+        self.writes.append("start_many")
+        return await self.sound().start_many(orders, meta)
+
+    async def open_many(self, refs: Sequence[str], meta: CallMeta) -> list[DispatchError | None]:
+        self.writes.append("open_many")
+        return await self.sound().open_many(refs, meta)
 
     async def inspect(self, ref: str) -> Observation:
         return self.show(await super().inspect(ref))

@@ -12,6 +12,8 @@ from conformance import (
     broken_answers,
     broken_causes,
     broken_holds,
+    broken_many,
+    broken_native,
     broken_optional,
     broken_reads,
     broken_writes,
@@ -19,7 +21,16 @@ from conformance import (
 from conformance.breaking import BROKEN, Breakable
 from dispatch.conformance import BACKEND, Outcome, run_suite
 
-SETS = (broken_answers, broken_causes, broken_holds, broken_optional, broken_reads, broken_writes)
+SETS = (
+    broken_answers,
+    broken_causes,
+    broken_holds,
+    broken_many,
+    broken_native,
+    broken_optional,
+    broken_reads,
+    broken_writes,
+)
 
 MOST_FAILURES = 3
 

@@ -13,12 +13,17 @@ from dispatch.conformance.harness import Harness
 from dispatch.conformance.memory import MemoryHarness
 from dispatch.conformance.pytest import backend_suite
 
+RESTARTS: dict[str, Any] = {
+    "rules": {"restart": {"value": "yes"}},
+    "native": {"restart": {"value": "yes"}},
+}
 WORLDS: dict[str, dict[str, Any]] = {
     "slurm": {},
-    "slurm with accounting": {
-        "capabilities": {"AccountingHistory": {"value": "yes", "source": "probed"}}
+    "slurm with accounting and restarts": {
+        "capabilities": {"AccountingHistory": {"value": "yes", "source": "probed"}},
+        **RESTARTS,
     },
-    "kubeflow": {"shape": "kubeflow"},
+    "kubeflow": {"shape": "kubeflow", **RESTARTS},
 }
 
 test_the_memory_adapter = backend_suite()
@@ -26,8 +31,8 @@ test_the_memory_adapter = backend_suite()
 
 @pytest.fixture
 def harness() -> Harness:
-    """As a third party would write it; accounting, so that nothing is skipped."""
-    return MemoryHarness(**WORLDS["slurm with accounting"])
+    """As a third party would write it; with everything, so that nothing is skipped."""
+    return MemoryHarness(**WORLDS["slurm with accounting and restarts"])
 
 
 @pytest.mark.parametrize("world", WORLDS)

@@ -26,13 +26,14 @@ def example(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return module
 
 
-def test_the_example_passes_and_runs_a_third_of_the_suite(example: ModuleType) -> None:
+def test_the_example_passes_and_runs_half_of_what_every_adapter_must(example: ModuleType) -> None:
     harness: Harness = example.ShelfHarness()
     results = asyncio.run(run_suite(harness, BACKEND))
     failed = [f"{one.name}: {one.reason}" for one in results if one.verdict is Outcome.FAILED]
     assert not failed, "\n".join(failed)
     passed = [one.name for one in results if one.verdict is Outcome.PASSED]
-    assert len(passed) > len(BACKEND) / 3
+    of_all = [check.name for check in BACKEND if check.needs is None]
+    assert len(passed) > len(of_all) / 2, (len(passed), len(of_all))
 
 
 def test_the_example_gives_pytest_a_test_of_each_check(example: ModuleType) -> None:

@@ -23,8 +23,11 @@ from dispatch.spi.adapter import (
     CessationSignal,
     Holder,
     HoldMeta,
+    IdentityWeakener,
     Lister,
     MultiFinder,
+    MultiWriter,
+    NativePolicyCompiler,
     Requeuer,
     StartOrder,
     Watcher,
@@ -83,6 +86,30 @@ class Bench:
         backend = self.backend
         if not isinstance(backend, MultiFinder):
             raise Broken("the backend is no MultiFinder")
+        return backend
+
+    @property
+    def writer(self) -> MultiWriter:
+        """The backend as what can make many writes at once."""
+        backend = self.backend
+        if not isinstance(backend, MultiWriter):
+            raise Broken("the backend is no MultiWriter")
+        return backend
+
+    @property
+    def compiler(self) -> NativePolicyCompiler:
+        """The backend as what turns rules into the scheduler's settings."""
+        backend = self.backend
+        if not isinstance(backend, NativePolicyCompiler):
+            raise Broken("the backend is no NativePolicyCompiler")
+        return backend
+
+    @property
+    def identities(self) -> IdentityWeakener:
+        """The backend as what can tell of weak refs."""
+        backend = self.backend
+        if not isinstance(backend, IdentityWeakener):
+            raise Broken("the backend is no IdentityWeakener")
         return backend
 
     @property
@@ -173,7 +200,10 @@ class Bench:
     async def start(self, order: StartOrder | None = None) -> Made:
         """Make a gated object."""
         order = order or self.order()
-        made = Made(await self.backend.start(order, self.meta()), order)
+        return self.keep(Made(await self.backend.start(order, self.meta()), order))
+
+    def keep(self, made: Made) -> Made:
+        """Remember an object that was made, so that it is stopped when the check is over."""
         self._made.append(made)
         return made
 

@@ -44,6 +44,8 @@ class Harness(ABC):
     """How many seconds of real time a watch may take to tell of a change."""
     flood = 100
     """How many objects, made and stopped, are more changes than the buffer of a watch holds."""
+    crowd = 30
+    """How many objects are more than the adapter writes in one piece, where it can write many."""
     adapter: str
     """The adapter's name in the registry."""
 
