@@ -28,18 +28,21 @@ def fixed(text: str) -> Spread:
 
 
 def rule(*when: Any, do: Action = Action.RESUBMIT, **fields: Any) -> Rule:
-    return Rule(when=when, do=do, **{"backoff": AT_ONCE, **fields})
+    values: dict[str, Any] = {"backoff": AT_ONCE, **fields}
+    return Rule(when=when, do=do, **values)
 
 
 def policy(*rules: Rule, **fields: Any) -> Policy:
-    return Policy(rules=rules, **{"limits": Limits(total=100_000), **fields})
+    values: dict[str, Any] = {"limits": Limits(total=100_000), **fields}
+    return Policy(rules=rules, **values)
 
 
 AGAIN = policy(rule(Cause.PREEMPTED), rule(Cause.NODE_LOST), rule(Cause.NON_ZERO_EXIT))
 
 
 def job(recovery: Policy | None = AGAIN, **fields: Any) -> Job:
-    return Job(command=("train",), recovery=recovery, **{"nodes": 4, **fields})
+    values: dict[str, Any] = {"nodes": 4, **fields}
+    return Job(command=("train",), recovery=recovery, **values)
 
 
 def every(*texts: str, cause: Cause = Cause.PREEMPTED, **fields: Any) -> Source:
@@ -62,7 +65,8 @@ def conditions(*sources: Source, **fields: Any) -> Conditions:
         "program": Program(checkpoint_every=span("1s")),
         "node_timeout": Duration(),
     }
-    return Conditions(sources=sources, **{**values, **fields})
+    values |= fields
+    return Conditions(sources=sources, **values)
 
 
 def played(

@@ -33,6 +33,7 @@ from dispatch.whatif.reporting import Report, document, report
 
 MOST = 4
 """Policies side by side."""
+MOST_PROCESSES = 8
 LARGEST_SEED = 1 << 53
 
 
@@ -212,7 +213,7 @@ def command(
     if any(one.gaps for one in conditions.sources):
         count[0] = None  # the history as it was recorded
     reports = [
-        report(name, job, conditions, count, processes=os.cpu_count() or 1, on_long=lambda: note("simulating …"))
+        report(name, job, conditions, count, processes=_processes(), on_long=lambda: note("simulating …"))
         for name, job in jobs
     ]  # fmt: skip
     _draw(reports, svg, html)
@@ -248,6 +249,11 @@ def _with_policy(job: Job, name: str, config: Config) -> Job:
             todo="Define it under policies.",
         )
     return replace(job, recovery=config.policies[name])
+
+
+def _processes() -> int:
+    """Count the processors to use: those that this process may have, and never all of a login node."""
+    return min(len(os.sched_getaffinity(0)), MOST_PROCESSES)
 
 
 def _draw(reports: Sequence[Report], svg: Path | None, html: Path | None) -> None:
