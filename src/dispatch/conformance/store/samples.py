@@ -84,9 +84,9 @@ def stop(version: int) -> Entry:
     return entry(version, StopAsked(by="ada"))
 
 
-def end(version: int) -> Entry:
+def end(version: int, *, nonce: str | None = None) -> Entry:
     """The end of a job."""
-    return entry(version, Ended(verdict=Verdict(state=State.SUCCEEDED)))
+    return entry(version, Ended(verdict=Verdict(state=State.SUCCEEDED)), nonce=nonce)
 
 
 def make(store: Store, number: int, **fields: Any) -> str:

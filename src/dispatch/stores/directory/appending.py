@@ -130,7 +130,7 @@ class Together:
     def append(self) -> list[Added]:
         """Take every step; the answers in the order of the additions."""
         try:
-            for step in (self._write, self._sync, self._link, self._acknowledge):
+            for step in (self._write, self._sync, self._link, self._sync_name, self._acknowledge):
                 self._each(step)
         finally:
             for fresh in self._open.values():  # where something cut it short
@@ -174,9 +174,11 @@ class Together:
             return None
         return self._appending.landed(ready.append.job, ready.expected, ready.entries)
 
+    def _sync_name(self, place: int) -> None:
+        self._files.disk.sync_directory(self._prepared[place].path.parent)
+
     def _acknowledge(self, place: int) -> bool:
         ready = self._prepared[place]
-        self._files.disk.sync_directory(ready.path.parent)
         self._appending.after(ready.summary, ready.entries)
         return True
 
