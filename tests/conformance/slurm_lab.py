@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import signal
+from collections.abc import Generator
+from contextlib import AbstractContextManager, contextmanager
+from datetime import datetime
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -14,14 +17,43 @@ from dispatch.conformance.slurm import SlurmHarness, SlurmScheduler
 from dispatch.conformance.verdicts import CannotDo
 from dispatch.model.job import Job
 from dispatch.model.quantity import Size
-from lab import Lab, why_no_cgroups
+from lab import Lab, LabError, why_no_cgroups
 
 SEEN = "/home/alice/conformance"
 DROP = """#!/bin/sh
+login=$1
+shift
+set -- "$login" env PATH=/home/alice/tools:/usr/local/bin:/usr/bin:/bin "$@"
 if rm "$(dirname "$0")/drop" 2>/dev/null; then "$@" >/dev/null 2>&1; kill -9 $$; fi
 exec "$@"
 """
 """The way to the cluster, on which the reply of a call is lost where there is a file ``drop``."""
+
+TOOLS = "/home/alice/tools"
+STEPS = """#!/bin/sh
+# Slurm's command. Where ~/cut has a number, as many writes are still made; then the script that called the last one dies.
+name=${0##*/}
+"/usr/bin/$name" "$@"
+rc=$?
+case "$name $1" in
+  "scontrol update" | "scontrol release" | "scontrol hold" | "scancel "* | "sbatch "*)
+    if [ -s ~/cut ] && read -r left <~/cut; then
+      left=$((left - 1))
+      echo "$left" >~/cut
+      [ "$left" -gt 0 ] || { rm ~/cut; read -r _ _ _ script _ </proc/$PPID/stat; kill -9 "$script"; }
+    fi
+    ;;
+esac
+exit "$rc"
+"""
+CLOCK = """#!/bin/sh
+# The time, or where there is ~/late, the milliseconds that it has: the clock of a host on which a call begins so late.
+case "$*" in +%s%3N) if [ -s ~/late ]; then exec cat ~/late; fi ;; esac
+exec /usr/bin/date "$@"
+"""
+PURGED_WITHIN = 150
+"""Seconds: slurmctld looks once a minute for what is older than MinJobAge."""
+HIGHEST_ID = "67043328"
 
 
 def number(made: Made) -> str:
@@ -38,6 +70,35 @@ class LabScheduler(SlurmScheduler):
         self._way = harness.way
         self._lost: list[str] = []
         self._away = False
+        self._wrapped = False
+
+    async def spoil_launch(self, made: Made) -> None:
+        """Take its working directory away: the job script then refuses to start anything."""
+        self._lab.path(made.order.job.workdir or "").rmdir()
+
+    async def purge(self, made: Made) -> None:
+        """Let the controller forget what is older than seconds; accounting still knows it."""
+        self._lab.set_conf(MinJobAge="2")
+        for _ in range(10 * PURGED_WITHIN):
+            if not self._lab.run("root", ["squeue", "-h", "-t", "all", "-j", number(made)]).stdout:
+                break
+            await asyncio.sleep(0.1)
+        else:
+            raise LabError(f"{made.ref} is not purged after {PURGED_WITHIN} s")
+        self._lab.set_conf(MinJobAge="300")
+
+    async def reuse_id(self, made: Made) -> None:
+        """Let the ids wrap behind it, once it is purged, so that the next one is its own."""
+        await self.purge(made)
+        after = str(int(number(made)) + 1)
+        self._lab.set_conf(FirstJobId=number(made), MaxJobId=after)
+        self._wrapped = True
+
+    async def cut_next_call(self, steps: int) -> None:
+        """Let the script of the next write be killed after so many commands that write."""
+        cut = self._lab.path("/home/alice/cut")
+        cut.write_text(f"{steps}\n")
+        cut.chmod(0o666)
 
     async def out_of_memory(self, made: Made) -> None:
         if reason := why_no_cgroups():
@@ -117,6 +178,10 @@ class LabScheduler(SlurmScheduler):
     async def mend(self) -> None:
         """Undo what the last check has done."""
         (self._way.parent / "drop").unlink(missing_ok=True)
+        self._lab.path("/home/alice/cut").unlink(missing_ok=True)
+        if self._wrapped:
+            self._lab.set_conf(FirstJobId="1", MaxJobId=HIGHEST_ID)
+            self._wrapped = False
         if self._away:
             await self.come_back()
         self._lab.run("bob", ["scancel", "--name=fill", "--me"])
@@ -135,6 +200,11 @@ class LabHarness(SlurmHarness):
         self.way = place / "way"
         self.way.write_text(DROP)
         self.way.chmod(0o755)
+        tools = lab.path(TOOLS)
+        tools.mkdir(exist_ok=True)
+        for name in ("sbatch", "scontrol", "scancel", "date"):
+            (tools / name).write_text(CLOCK if name == "date" else STEPS)
+            (tools / name).chmod(0o755)
         through = [str(self.way), str(lab.login("alice"))]
         settings = {"transport": {"kind": "local", "through": through}, "saveWindow": "1s"}
         super().__init__(settings, ends=lab.path(SEEN), seen=SEEN)
@@ -146,4 +216,20 @@ class LabHarness(SlurmHarness):
 
     def job(self) -> Job:
         # Of a partition from which others take the nodes, by ending what runs there.
-        return replace(super().job(), partition="lowc", memory=Size.parse("100M"))
+        job = super().job()
+        workdir = f"{SEEN}/in-{Path(job.command[-1]).name}"
+        self.lab.path(workdir).mkdir(parents=True, exist_ok=True)
+        return replace(job, partition="lowc", memory=Size.parse("100M"), workdir=workdir)
+
+    @contextmanager
+    def _at(self, moment: datetime) -> Generator[None]:
+        late = self.lab.path("/home/alice/late")
+        late.write_text(f"{int(moment.timestamp() * 1000)}\n")
+        late.chmod(0o644)
+        try:
+            yield
+        finally:
+            late.unlink()
+
+    def late_call(self, moment: datetime) -> AbstractContextManager[None]:
+        return self._at(moment)

@@ -75,6 +75,10 @@ class MemoryScheduler(Scheduler):
         """Let its start fail."""
         self.env.fail_launch(made.ref)
 
+    async def spoil_launch(self, made: Made) -> None:
+        """Let its start fail when its time has come."""
+        self._harness.spoiled.add(made.ref)
+
     async def lose_node(self, made: Made) -> str:
         """Let its first node fall silent."""
         node = self.env.live(made.order.id)[0].nodes[0]
@@ -183,6 +187,8 @@ class MemoryHarness(Harness):
         self.clock = clock or ManualClock()
         self.world = World(decode_settings(self._settings), self.clock)
         self.env = MemoryBackend(self.world).env
+        self.spoiled = set[str]()
+        """The refs of what fails to start when its time has come."""
 
     def view(self, *, read_only: bool = False) -> MemoryBackend:
         """One more view of the world of this check."""
@@ -222,11 +228,17 @@ class MemoryHarness(Harness):
 
     async def pass_time(self, duration: timedelta) -> None:
         """Move the clock, or sleep where time is virtual, and start whatever may start."""
-        self.env.run_all()
+        self._start_all()
         if isinstance(self.clock, ManualClock):
             self.clock.advance(duration)
         else:
             await asyncio.sleep(duration.total_seconds())
+        self._start_all()
+
+    def _start_all(self) -> None:
+        for ref in self.spoiled.intersection(self.env.runnable()):
+            self.spoiled.discard(ref)
+            self.env.fail_launch(ref)
         self.env.run_all()
 
     def late_call(self, moment: datetime) -> AbstractContextManager[None]:

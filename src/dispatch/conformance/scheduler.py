@@ -50,6 +50,10 @@ class Scheduler:
         """Let an opened, pending object fail to start on its node."""
         raise CannotDo("the harness cannot make a launch fail")
 
+    async def spoil_launch(self, made: Made) -> None:
+        """Let the launch of a gated object fail, once it has been opened."""
+        raise CannotDo("the harness cannot spoil a launch")
+
     # ------------------------------------------------------------------- nodes
 
     async def lose_node(self, made: Made) -> str:

@@ -101,8 +101,8 @@ async def a_lost_node_is_the_cause_and_is_named(on: Bench) -> None:
 async def a_launch_that_fails_is_no_failure_of_the_program(on: Bench) -> None:
     """No program ran, so its budget is not charged."""
     made = await on.start()
+    await on.scheduler.spoil_launch(made)
     await on.open(made)
-    await on.scheduler.fail_launch(made)
     must_be(await on.ended(made), State.FAILED, Cause.LAUNCH_FAILED)
 
 
