@@ -14,6 +14,7 @@ from dispatch.model.errors import DispatchError
 if TYPE_CHECKING:
     from dispatch.adapters.memory.records import WorldObject
     from dispatch.sim.chance import Stream
+    from dispatch.sim.records import Backup
     from dispatch.sim.site import Site
 
 
@@ -126,18 +127,29 @@ def _on_some(do: Callable[[Site, str, Stream], object]) -> Callable[[Site, Strea
 
 def _hold_as_admin(site: Site, ref: str, draw: Stream) -> None:
     site.env.admin_hold(ref)
-    site.loop.call_later(draw.waiting(300), _quietly, site, site.env.admin_release, ref)
+    site.loop.call_later(draw.waiting(300), _release, site, site.env.admin_release, ref)
 
 
 def _hold_by_hand(site: Site, ref: str, draw: Stream) -> None:
     site.env.person_hold(ref)
-    site.loop.call_later(draw.waiting(300), _quietly, site, site.env.person_release, ref)
+    site.loop.call_later(draw.waiting(300), _release, site, site.env.person_release, ref)
 
 
-def _quietly(site: Site, do: Callable[[str], object], ref: str) -> None:
+def _release(site: Site, do: Callable[[str], object], ref: str) -> None:
+    site.history_of(site.world.named(ref)).released_by_hand.add(ref)
     with suppress(DispatchError):
         do(ref)
     site.begun()
+
+
+def _release_by_hand(site: Site, ref: str, _: Stream) -> None:
+    _release(site, site.env.person_release, ref)
+
+
+def _open_by_hand(site: Site, ref: str, _: Stream) -> None:
+    site.history_of(site.world.named(ref)).opened_by_hand.add(ref)
+    site.env.person_release(ref)
+    site.env.person_begin(ref, None)
 
 
 def _purge(site: Site, ref: str, _: Stream) -> None:
@@ -161,8 +173,28 @@ def _kill_one(site: Site, draw: Stream) -> None:
 def _cut_power(site: Site, draw: Stream) -> None:
     for process in list(site.processes):
         process.die()
-    site.records.cut_power(draw)
+    for records in site.stores:
+        records.cut_power(draw)
     site.check_promises()
+
+
+def _back_up(site: Site, draw: Stream) -> None:
+    backup = site.records.back_up()
+    site.loop.call_later(draw.waiting(400), _set_back, site, backup)
+
+
+def _set_back(site: Site, backup: Backup) -> None:
+    """A person stops what runs on the records, and puts an older copy in their place."""
+    if site.faults.ceased:
+        return
+    site.step("cluster", "the records are set back")
+    for process in list(site.processes):
+        if process.records is site.records:
+            process.die()
+    site.records.restore(backup)
+    for job, history in site.histories.items():
+        if site.others is None or job not in site.others.jobs:
+            history.set_back.append(history.length)
 
 
 def _set_a_clock(site: Site, draw: Stream) -> None:
@@ -178,14 +210,37 @@ ACTS: tuple[Act, ...] = (
     Act("a node is lost", 2.0, _lose_node),
     Act("an administrator holds", 1.0, _on_some(_hold_as_admin)),
     Act("a person holds by hand", 1.0, _on_some(_hold_by_hand)),
-    Act("a person releases by hand", 1.0, _on_some(lambda s, ref, _: s.env.person_release(ref))),
+    Act("a person releases by hand", 1.0, _on_some(_release_by_hand)),
+    Act("a person opens by hand", 0.3, _on_some(_open_by_hand)),
     Act("somebody cancels", 1.0, _on_some(_cancel)),
     Act("somebody requeues", 1.0, _on_some(lambda s, ref, _: s.env.requeue_externally(ref))),
     Act("the queue forgets", 2.0, _on_some(_purge)),
     Act("a process is killed", 2.0, _kill_one),
     Act("the power fails", 1.0, _cut_power),
     Act("a clock is set", 1.0, _set_a_clock),
+    Act("the records are backed up, and set back later", 1.0, _back_up),
 )
+
+
+REACTIONS: tuple[tuple[Act, float], ...] = tuple(
+    (act, weight)
+    for act, weight in (
+        (Act("the controller crashes", 0, _crash), 4.0),
+        (Act("the controller hangs", 0, _hang), 1.0),
+        (Act("the cluster is away", 0, _go_away), 1.0),
+        (Act("a process is killed", 0, _kill_one), 2.0),
+        (Act("the power fails", 0, _cut_power), 1.0),
+        (Act("the records are backed up, and set back later", 0, _back_up), 1.0),
+    )
+)
+
+
+def react(site: Site, what: str) -> None:
+    """Let something happen just after a write has landed or an execution has begun, when much is in the balance."""
+    draw = site.chance.stream(f"after {what}")
+    if draw.happens(site.weather.spite):
+        act = draw.weighed(REACTIONS)
+        site.loop.call_later(draw.waiting(6), _befall, site, act, f"after {what}: {act.name}", draw)
 
 
 def make_good(site: Site) -> None:
@@ -200,6 +255,6 @@ def make_good(site: Site) -> None:
         if node.silent is not None or node.kill_fails or node.fenced:
             env.return_node(name)
     for item in list(world.queue.values()):
-        for release in (env.admin_release, env.person_release):
-            with suppress(DispatchError):
-                release(world.shape.ref(item))
+        if site.knows(item.order.id):
+            for release in (env.admin_release, env.person_release):
+                _release(site, release, world.shape.ref(item))

@@ -54,6 +54,8 @@ class History:
     begun: list[Begun] = field(default_factory=list[Begun])
     opened_by_hand: set[str] = field(default_factory=set[str])
     """Refs of objects whose gate a person has opened by hand."""
+    released_by_hand: set[str] = field(default_factory=set[str])
+    """Refs of objects that a person or an administrator has released by hand."""
     unlaunched: set[str] = field(default_factory=set[str])
     """Refs of objects whose launch has truly failed."""
     cancelled: set[str] = field(default_factory=set[str])

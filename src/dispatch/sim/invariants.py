@@ -11,6 +11,7 @@ from datetime import timedelta
 from itertools import chain
 
 from dispatch.adapters.memory.records import Execution
+from dispatch.adapters.memory.slurm_reading import by_exit
 from dispatch.model.answers import Action
 from dispatch.model.journal import (
     Accepted,
@@ -60,9 +61,26 @@ def two_live(history: History, first: Execution, second: Execution) -> str | Non
 
 def began_without_an_open(history: History, new: Begun) -> str | None:
     """S2: nothing runs whose Open was not recorded as intended first."""
-    if new.ref in history.opened_by_hand or _opens(history, new.ref):
+    if _opens(history, new.ref) or gate_was_taken_away(history, new.ref):
         return None
     return f"{new.ref} runs, and no Open of it was recorded before"
+
+
+def gate_was_taken_away(history: History, ref: str) -> str | None:
+    """Say what opened an object that we never did: a person set its begin time, or released its gate before our hold.
+
+    The gate is a hold flag and a begin time (12, O5). A release by hand takes the flag; a hold that is placed afterwards takes
+    the begin time, and with its own release the object runs.
+    """
+    if ref in history.opened_by_hand:
+        return "a person opened it by hand"
+    held = any(
+        event.intent.verb is Verb.HOLD and event.intent.ref == ref
+        for event in history.events(Intended)
+    )
+    if held and ref in history.released_by_hand:
+        return "a release by hand and a hold of ours have taken both halves of its gate"
+    return None
 
 
 def _opens(history: History, ref: str) -> list[Told]:
@@ -81,12 +99,13 @@ def began_while_held(history: History, new: Begun) -> str | None:
     for told in history.told(HoldAsked):
         hold = told.event
         if (
-            isinstance(hold, HoldAsked)
+            not _was_set_back(history, told)
+            and isinstance(hold, HoldAsked)
             and hold.instance not in released
             and hold.by != HOLD_BY_CESSATION
-            and new.ref not in history.opened_by_hand
+            and not gate_was_taken_away(history, new.ref)
             and all(opened.place > told.place for opened in _opens(history, new.ref))
-            and hold.instance == max(event.instance for event in history.events(HoldAsked))
+            and told is history.told(HoldAsked)[-1]
         ):
             return f"{new.ref} was opened and runs, though hold {hold.instance} stands"
     return None
@@ -126,7 +145,7 @@ def began_after_the_end(history: History, new: Begun) -> str | None:
 
 
 def _was_set_back(history: History, told: Told) -> bool:
-    return any(place > told.place for place in history.set_back)
+    return any(place >= told.place for place in history.set_back)
 
 
 def wrote_after_a_stop(history: History, new: Written) -> str | None:
@@ -189,7 +208,7 @@ def waited_too_short(history: History, new: Written) -> str | None:
         return None
     rule = _policy(history).rules[one.rule]
     sent = [e.sent for e in history.events(Observed) if _is_end_of(e, one.submission)]
-    if one.due is None or not sent or rule.within is not None:
+    if one.due is None or not sent or rule.within is not None or history.set_back:
         return None if one.due is not None else "it is tried again without a due time"
     backoff = rule.backoff or Backoff()
     uses = sum(d.rule == one.rule for d in history.events(Decided)) - 1
@@ -269,7 +288,7 @@ def _compare(history: History, verdict: Verdict, submission: int, restarts: int)
             return None
         return f"{verdict.cause} is recorded, and the controller forgot nothing"
     true = list(_true_causes(history, submission, restarts))
-    said = {verdict.cause}
+    said: set[Cause | None] = {verdict.cause}
     if verdict.cause is Cause.STOPPED and history.told(StopAsked):
         said = {Cause.CANCELLED, Cause.FORGOTTEN}  # what the controller lost needs no stop any more
     if said.intersection(true):
@@ -286,6 +305,8 @@ def _true_causes(history: History, submission: int, restarts: int) -> Iterator[C
             execution.cause is not None or not execution.live
         ):
             yield execution.cause
+        if execution.epoch == (submission, restarts) and execution.end is not None:
+            yield by_exit(execution.end, ()).cause  # whatever else was to be its end
         if execution.epoch == (submission, restarts) and execution.serial in history.bereft:
             yield Cause.NODE_LOST  # both are true of a program that ended on a lost node
     for ref in chain(history.unlaunched, history.cancelled):

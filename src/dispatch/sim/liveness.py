@@ -32,7 +32,7 @@ def find_restless(site: Site) -> list[str]:
     """Name every job that has neither ended nor waits for a person, and every object that is left over."""
     found: list[str] = []
     for job, history in site.histories.items():
-        kept = site.records.jobs.get(job)
+        kept = site.kept(job)
         if kept is None:
             continue
         view = fold(kept.entries)

@@ -25,6 +25,8 @@ class Options:
     only: frozenset[str] | None = None
     stop_at: int | None = None
     trace: bool = False
+    coverage: bool = False
+    """Count the moves of objects too, which takes another fold of every record."""
     storm: timedelta = timedelta(minutes=40)
     patience: timedelta = timedelta(hours=3)
 

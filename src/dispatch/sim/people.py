@@ -6,10 +6,11 @@ import asyncio
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from dispatch.model.errors import Conflict, Finished
+from dispatch.model.errors import Conflict, Finished, NotFound
 from dispatch.model.job import Job
 from dispatch.shell.driving import Until
 from dispatch.sim.process import Process
+from dispatch.sim.records import Records
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -21,8 +22,9 @@ if TYPE_CHECKING:
 class Person:
     """One who wants one job, and changes his mind now and then."""
 
-    def __init__(self, site: Site, job: Job, label: str) -> None:
+    def __init__(self, site: Site, job: Job, label: str, records: Records) -> None:
         self.site = site
+        self.records = records
         self.job = job
         self.label = label
         self.id: str | None = None
@@ -53,7 +55,7 @@ class Person:
             self.processes += 1
             name = f"{self.label}-{self.processes}"
             draw = self.site.chance.stream(name)
-            process = self.site.process(name, draw)
+            process = self.site.process(name, draw, self.records)
             if await self.site.run(process, act(process)):
                 return
             await asyncio.sleep(draw.between(1, 60))
@@ -79,5 +81,5 @@ class Person:
                     operator.ask_hold(self.id, until=now + length)
                 case _:
                     operator.ask_release(self.id)
-        except (Conflict, Finished):
-            return  # said of a job that is held, not held, or has ended
+        except (Conflict, Finished, NotFound):
+            return  # said of a job that is held, not held, has ended, or is gone with records that were set back

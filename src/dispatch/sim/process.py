@@ -36,6 +36,7 @@ class Process:
     ) -> None:
         self.site = site
         self.name = name
+        self.records = records
         self.dead = False
         self.task: asyncio.Task[Any] | None = None
         self.points = 0

@@ -6,10 +6,11 @@ import asyncio
 import logging
 from collections import Counter
 from collections.abc import Callable, Generator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 
 from dispatch.core.folding import fold
 from dispatch.model.codec import to_builtins
+from dispatch.model.errors import CorruptRecord
 from dispatch.shell.identity import randomness
 from dispatch.sim import acts, liveness
 from dispatch.sim.coverage import moves_made, name_of
@@ -40,8 +41,9 @@ def run(seed: int, options: Options | None = None, mutant: Mutant = nullcontext)
 
 async def _main(site: Site) -> None:
     tasks = [
-        *(asyncio.ensure_future(person.live()) for person in site.people(site.options.jobs)),
+        *(asyncio.ensure_future(person.live()) for person in site.people),
         *(asyncio.ensure_future(site.supervise(n)) for n in range(1, site.options.supervisors + 1)),
+        *(asyncio.ensure_future(site.supervise(n, site.others)) for n in (9,) if site.others),
         asyncio.ensure_future(_weather(site)),
     ]
     for task in tasks:
@@ -96,17 +98,19 @@ class _Ear(logging.Handler):
         self._site = site
 
     def emit(self, record: logging.LogRecord) -> None:
-        if record.exc_info:
-            self._site.break_rule("fault", f"{record.getMessage()}: {record.exc_info[1]!r}")
+        error = f": {record.exc_info[1]!r}" if record.exc_info else ""
+        self._site.break_rule("fault", f"{record.getMessage()}{error}")
 
 
 def _outcome(seed: int, site: Site) -> Outcome:
     moves: Counter[str] = Counter()
     ends: Counter[str] = Counter()
-    for kept in site.records.jobs.values():
-        moves.update(name_of(*made) for made in moves_made(kept.entries))
-        verdict = fold(kept.entries).verdict
-        ends[f"{verdict.state} {verdict.cause or ''}".strip() if verdict else "unfinished"] += 1
+    for kept in (kept for records in site.stores for kept in records.jobs.values()):
+        if site.options.coverage:
+            moves.update(name_of(*made) for made in moves_made(kept.entries))
+        summary = kept.summary
+        ended = f"{summary.state} {summary.cause or ''}".strip()
+        ends[ended if summary.finished else "unfinished"] += 1
     return Outcome(
         seed=seed,
         violation=site.violation,
@@ -126,9 +130,10 @@ def _dump(site: Site) -> str:
     """The records and the ground truth, in text."""
     parts: list[str] = []
     for job, history in site.histories.items():
-        kept = site.records.jobs.get(job)
+        kept = site.kept(job)
         parts.append(f"{history.label} = {job}")
         if kept:
-            parts += [f"  {fold(kept.entries)}"]
+            with suppress(CorruptRecord):
+                parts += [f"  {fold(kept.entries)}"]
         parts += [f"  {to_builtins(truth)}" for truth in site.env.truths(job)]
     return "\n".join(parts)

@@ -19,14 +19,16 @@ from dispatch.model.quantity import Duration
 from dispatch.shell.supervisor import Round
 from dispatch.shell.sweeping import EVERY
 from dispatch.sim import invariants
+from dispatch.sim.acts import react
 from dispatch.sim.chance import Chance, Stream
 from dispatch.sim.coverage import Coverage
 from dispatch.sim.history import Begun, History
 from dispatch.sim.hosts import HostClock
+from dispatch.sim.jobs import random_job
 from dispatch.sim.options import Line, Options, Violation
 from dispatch.sim.people import Person
 from dispatch.sim.process import Process
-from dispatch.sim.records import Records
+from dispatch.sim.records import Kept, Records
 from dispatch.sim.scheduler import Scheduler
 from dispatch.sim.weather import Faults, Weather
 from dispatch.testing.clock import START
@@ -54,7 +56,12 @@ class Site:
         self.world = World(self.settings, HostClock(loop, START))
         self.env: Env = MemoryBackend(self.world, alias="c").env
         self.records = Records(ulid(0, draw.data(10)))
-        self.records.on_written.append(self.written)
+        self.others: Records | None = None
+        if draw.happens(0.25):  # another store of the same account, on a laptop say
+            self.others = Records(ulid(0, draw.data(10)), "other simulated records")
+        self.stores = [self.records, *([self.others] if self.others else [])]
+        for records in self.stores:
+            records.on_written.append(self.written)
         self.hosts = [HostClock(loop, START, self.offset(draw)) for _ in range(3)]
         self.logins = [HostClock(loop, START, self.offset(draw)) for _ in range(2)]
         self.clocks = [*self.hosts, *self.logins]
@@ -71,7 +78,12 @@ class Site:
         self._numbers: dict[str, int] = {}
         self._executions = 0
         self._clashes = 0
-        self._wakers: list[asyncio.Future[None]] = []
+        self._wakers: list[tuple[asyncio.Future[None], float]] = []
+        self.people = self._people(options.jobs)
+
+    def kept(self, job: str) -> Kept | None:
+        """What the disk has of a job."""
+        return next((r.jobs[job] for r in self.stores if job in r.jobs), None)
 
     # --- time and names
 
@@ -163,6 +175,7 @@ class Site:
                 history.bereft.add(execution.serial)
             self.scheduler.begin(item, execution)
             self._check_begun(history, new)
+            react(self, f"{history.label} {execution.epoch} begins")
         self._executions = len(machines.executions)
         for clash in machines.clashes[self._clashes :]:
             first, second = (machines.executions[n - 1] for n in (clash.first, clash.second))
@@ -174,6 +187,8 @@ class Site:
         self._clashes = len(machines.clashes)
 
     def _check_begun(self, history: History, new: Begun) -> None:
+        if why := invariants.gate_was_taken_away(history, new.ref):
+            self.excused.append(why)
         for rule, broken in invariants.ON_BEGUN:
             if what := broken(history, new):
                 self.break_rule(rule, f"{history.label}: {what}")
@@ -209,7 +224,7 @@ class Site:
     def check_promises(self) -> None:
         """Check that the disk has all that was acknowledged."""
         for job, history in self.histories.items():
-            kept = self.records.jobs.get(job)
+            kept = self.kept(job)
             nonces = tuple(entry.nonce for entry in kept.entries) if kept else ()
             if what := invariants.lost_events(history, nonces):
                 self.break_rule("S7", f"{history.label}: {what}")
@@ -239,13 +254,14 @@ class Site:
 
     # --- processes
 
-    def process(self, name: str, draw: Stream) -> Process:
+    def process(self, name: str, draw: Stream, records: Records | None = None) -> Process:
         """Start a process on some host."""
-        return Process(self, name, draw.pick(self.hosts), self.records, poll=self.poll)
+        return Process(self, name, draw.pick(self.hosts), records or self.records, poll=self.poll)
 
     async def run(self, process: Process, work: Coroutine[Any, Any, None]) -> bool:
         """Run a process to its end; whether it lived to it. What it raises while it lives is a fault of the program."""
         process.task = task = self.loop.create_task(work, name=process.name)
+        task.add_done_callback(_hear)
         self.processes.append(process)
         await asyncio.wait({task})
         self.processes.remove(process)
@@ -256,7 +272,7 @@ class Site:
             self.break_rule("fault", f"{process.name} ends with {error!r}")
         return True
 
-    async def supervise(self, number: int) -> None:
+    async def supervise(self, number: int, records: Records | None = None) -> None:
         """Keep a supervisor running: one that dies is started again after a while."""
         life = 0
         while True:
@@ -264,11 +280,12 @@ class Site:
             name = f"s{number}.{life}"
             draw = self.chance.stream(name)
             await asyncio.sleep(draw.waiting(20) if life > 1 else draw.between(0, 5))
-            process = self.process(name, draw)
+            process = self.process(name, draw, records)
             await self.run(process, self._rounds(process, draw))
 
     async def _rounds(self, process: Process, draw: Stream) -> None:
         supervisor = process.supervisor(self.poll / 2 if draw.happens(0.5) else timedelta())
+        tick = draw.between(0.5, 5)
         while True:
             try:
                 done = await supervisor.round()
@@ -276,35 +293,41 @@ class Site:
                 done = Round(0, None)
             now = process.ledger.clock.now()
             wait = (done.next_due - now).total_seconds() if done.next_due else 1e9
-            await self._pause(max(min(wait, EVERY.total_seconds()), draw.between(0.5, 1.5)))
+            await self._pause(max(min(wait, EVERY.total_seconds()), tick), tick)
 
-    async def _pause(self, seconds: float) -> None:
-        """Wait so long, or until something is written and a tick has passed, as a supervisor that looks every second."""
+    async def _pause(self, seconds: float, tick: float) -> None:
+        """Wait so long, or until something is written and a tick has passed, as a supervisor does that looks every tick."""
         woken: asyncio.Future[None] = self.loop.create_future()
-        self._wakers.append(woken)
+        waker = (woken, tick)
+        self._wakers.append(waker)
         timer = self.loop.call_later(seconds, _set, woken)
         try:
             await woken
         finally:
             timer.cancel()
             with suppress(ValueError):
-                self._wakers.remove(woken)
+                self._wakers.remove(waker)
 
     def wake(self) -> None:
         """Wake within a tick whoever waits for something to do."""
         wakers, self._wakers = self._wakers, []
-        for number, woken in enumerate(wakers):
-            self.loop.call_later(0.3 + 0.25 * (number % 3), _set, woken)
+        for woken, tick in wakers:
+            self.loop.call_later(tick, _set, woken)
 
-    def people(self, count: int) -> list[Person]:
-        """The people of the site, each with a job."""
-        from dispatch.sim.jobs import random_job  # noqa: PLC0415
-
-        labels = [f"j{number}" for number in range(1, count + 1)]
+    def _people(self, count: int) -> list[Person]:
+        labels = [(f"j{number}", self.records) for number in range(1, count + 1)]
+        if self.others is not None:
+            labels.append(("k1", self.others))
         return [
-            Person(self, random_job(self.chance.stream(f"job {label}"), label), label)
-            for label in labels
+            Person(self, random_job(self.chance.stream(f"job {label}"), label), label, records)
+            for label, records in labels
         ]
+
+
+def _hear(task: asyncio.Task[None]) -> None:
+    """Take note of an error, which may be told after the run is over, when nobody asks any more."""
+    if not task.cancelled():
+        task.exception()
 
 
 def _set(future: asyncio.Future[None]) -> None:

@@ -65,6 +65,8 @@ class Weather:
         self.seconds = storm.total_seconds()
         self._usual = draw.weighed(((0.0, 1.0), (0.03, 2.0), (0.1, 3.0), (0.3, 1.0)))
         self._bursts = [self._burst(draw) for _ in range(draw.whole(0, 4))]
+        self.spite = draw.weighed(((0.0, 3.0), (0.03, 2.0), (0.15, 1.0)))
+        """How often something happens just when a write has landed or an execution has begun."""
         self._lifetime = draw.weighed(((NEVER, 2.0), (300, 2.0), (60, 2.0), (15, 1.0)))
 
     def _burst(self, draw: Stream) -> tuple[float, float]:

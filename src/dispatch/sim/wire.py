@@ -16,6 +16,7 @@ from dispatch.adapters.memory import MemoryBackend, call_start
 from dispatch.model.answers import Answers, ClusterIdentity, Declarations
 from dispatch.model.errors import DispatchError, OutcomeUnknown, Unavailable
 from dispatch.model.status import NodeReport, Observation
+from dispatch.sim.acts import react
 from dispatch.spi.adapter import CallMeta, HoldMeta, Living, Reading, StartOrder
 from dispatch.testing.points import Crash
 
@@ -117,6 +118,8 @@ class Wire:
             if journey.disturbed:
                 with suppress(ValueError):  # a controller that is away has not taken it
                     site.world.faults.writes.remove(journey.disturbed)
+            if not isinstance(told, DispatchError):
+                react(site, journey.name)
             if not reply.done():
                 reply.set_result(told)
 
