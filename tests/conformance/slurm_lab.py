@@ -32,7 +32,9 @@ exec "$@"
 TOOLS = "/home/alice/tools"
 STEPS = """#!/bin/sh
 # Slurm's command. Where ~/cut has a number, as many writes are still made; then the script that called the last one dies.
+# Where there is ~/full, the next submission is to a QOS that takes no more jobs.
 name=${0##*/}
+if [ "$name" = sbatch ] && rm ~/full 2>/dev/null; then exec /usr/bin/sbatch --qos=full "$@"; fi
 "/usr/bin/$name" "$@"
 rc=$?
 case "$name $1" in
@@ -71,6 +73,7 @@ class LabScheduler(SlurmScheduler):
         self._lost: list[str] = []
         self._away = False
         self._wrapped = False
+        self._has_limits = False
 
     async def spoil_launch(self, made: Made) -> None:
         """Take its working directory away: the job script then refuses to start anything."""
@@ -93,6 +96,16 @@ class LabScheduler(SlurmScheduler):
         after = str(int(number(made)) + 1)
         self._lab.set_conf(FirstJobId=number(made), MaxJobId=after)
         self._wrapped = True
+
+    async def refuse_next_for_now(self) -> None:
+        """Let the next job be one too many: of a QOS of which nobody may have any in the queue."""
+        if not self._has_limits:
+            full = ("qos", "full", "MaxSubmitJobsPerUser=0")
+            self._lab.text("root", "sacctmgr", "-i", "add", *full)
+            self._lab.text("root", "sacctmgr", "-i", "modify", "user", "alice", "set", "qos+=full")
+            self._lab.set_conf(AccountingStorageEnforce="limits")
+            self._has_limits = True
+        self._lab.path("/home/alice/full").touch()
 
     async def cut_next_call(self, steps: int) -> None:
         """Let the script of the next write be killed after so many commands that write."""
@@ -178,7 +191,8 @@ class LabScheduler(SlurmScheduler):
     async def mend(self) -> None:
         """Undo what the last check has done."""
         (self._way.parent / "drop").unlink(missing_ok=True)
-        self._lab.path("/home/alice/cut").unlink(missing_ok=True)
+        for mark in ("cut", "full"):
+            self._lab.path(f"/home/alice/{mark}").unlink(missing_ok=True)
         if self._wrapped:
             self._lab.set_conf(FirstJobId="1", MaxJobId=HIGHEST_ID)
             self._wrapped = False
