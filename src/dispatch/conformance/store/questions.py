@@ -17,6 +17,7 @@ NOBODY: frozenset[str] = frozenset()
 
 @check()
 async def a_job_is_resolved_by_id_prefix_key_and_name(open_store: OpenStore) -> None:
+    """People name a job by what they have at hand; a prefix of six characters is the shortest that says anything (04)."""
     with closing(open_store()) as store:
         job = make(store, 1, key="nightly", name="resnet")
         for text in (job, job.lower(), job[:6], job[:25].lower(), "nightly", "resnet"):
@@ -27,6 +28,7 @@ async def a_job_is_resolved_by_id_prefix_key_and_name(open_store: OpenStore) -> 
 
 @check()
 async def an_ambiguous_text_gives_every_job_newest_first(open_store: OpenStore) -> None:
+    """A command then shows the choice, and guesses nothing (04)."""
     with closing(open_store()) as store:
         older = make(store, 1, accepted_at=NOW)
         newer = make(store, 2, accepted_at=NOW + SECOND)
@@ -44,6 +46,7 @@ async def an_ambiguous_text_gives_every_job_newest_first(open_store: OpenStore) 
 
 @check()
 async def a_job_named_like_anothers_id_or_key_is_not_taken_for_it(open_store: OpenStore) -> None:
+    """A stop must not hit another job because of its name (02, protocol 7)."""
     with closing(open_store()) as store:
         job = make(store, 1, key="nightly")
         make(store, 2, name=job)
@@ -68,6 +71,7 @@ async def a_job_named_like_anothers_id_or_key_is_not_taken_for_it(open_store: Op
 
 @check()
 async def a_list_is_newest_first_and_at_most_as_long_as_asked(open_store: OpenStore) -> None:
+    """100 000 finished jobs must not slow a look at the newest (04)."""
     with closing(open_store()) as store:
         jobs = [make(store, n, accepted_at=NOW + SECOND * (n // 2)) for n in range(1, 6)]
         expect_same(
@@ -85,6 +89,7 @@ async def a_list_is_newest_first_and_at_most_as_long_as_asked(open_store: OpenSt
 
 @check()
 async def every_field_of_a_query_narrows(open_store: OpenStore) -> None:
+    """Jobs are listed by state, cause, label, user and time, and a text in them is no pattern (04)."""
     with closing(open_store()) as store:
         plain = make(store, 1)
         odd = make(
@@ -133,6 +138,7 @@ async def every_field_of_a_query_narrows(open_store: OpenStore) -> None:
 async def due_are_unfinished_jobs_whose_time_has_come_the_longest_first(
     open_store: OpenStore,
 ) -> None:
+    """The supervisor works off a due queue and scans nothing; who has waited longest is next (04)."""
     with closing(open_store()) as store:
         later = make(store, 1, due=NOW)
         first = make(store, 2, due=NOW - SECOND)
@@ -154,6 +160,7 @@ async def due_are_unfinished_jobs_whose_time_has_come_the_longest_first(
 
 @check()
 async def rescheduling_moves_a_job_in_the_queue_and_adds_no_event(open_store: OpenStore) -> None:
+    """When to look again is a hint, and no part of what happened (04)."""
     with closing(open_store()) as store:
         job = make(store, 1, due=NOW)
         store.reschedule(job, NOW + SECOND)
@@ -178,6 +185,7 @@ async def rescheduling_moves_a_job_in_the_queue_and_adds_no_event(open_store: Op
 async def many_are_rescheduled_each_where_its_record_has_not_moved_on(
     open_store: OpenStore,
 ) -> None:
+    """A time that was decided on an older version would let a new request be slept over (12, R1)."""
     with closing(open_store()) as one, closing(open_store()) as other:
         still, moved, judged_by_nobody = (make(one, number, due=NOW) for number in (1, 2, 3))
         expect_same(
@@ -215,6 +223,7 @@ async def many_are_rescheduled_each_where_its_record_has_not_moved_on(
 
 @check()
 async def the_versions_of_many_jobs_are_those_of_their_last_events(open_store: OpenStore) -> None:
+    """By one question a supervisor knows which of its folded views still stand (12, R1)."""
     with closing(open_store()) as one, closing(open_store()) as other:
         first, second = make(one, 1), make(one, 2, finished=True)
         expect_same(
@@ -234,6 +243,7 @@ async def the_versions_of_many_jobs_are_those_of_their_last_events(open_store: O
 
 @check()
 async def a_live_claim_keeps_others_away_until_it_expires(open_store: OpenStore) -> None:
+    """Claims spread the jobs over the supervisors, and those of a dead one come free by themselves (04)."""
     with closing(open_store()) as one, closing(open_store()) as other:
         job, free = make(one, 1), make(one, 2)
         until = NOW + SECOND
@@ -264,6 +274,7 @@ async def a_live_claim_keeps_others_away_until_it_expires(open_store: OpenStore)
 
 @check()
 async def an_owner_renews_its_own_claims(open_store: OpenStore) -> None:
+    """A long round loses none of its jobs (04)."""
     with closing(open_store()) as store:
         job = make(store, 1)
         expect_same(
@@ -285,6 +296,7 @@ async def an_owner_renews_its_own_claims(open_store: OpenStore) -> None:
 
 @check()
 async def giving_up_claims_frees_the_owners_jobs_only(open_store: OpenStore) -> None:
+    """A supervisor that stops cleanly leaves its jobs to the others at once, and takes nobody else's along (04)."""
     with closing(open_store()) as store:
         job, other = make(store, 1), make(store, 2)
         until = NOW + SECOND
@@ -300,6 +312,7 @@ async def giving_up_claims_frees_the_owners_jobs_only(open_store: OpenStore) -> 
 
 @check()
 async def nothing_is_claimed_of_jobs_that_are_not_there(open_store: OpenStore) -> None:
+    """A claim on nothing would be work on nothing (04)."""
     with closing(open_store()) as store:
         expect_same(
             store.claim([job_id(9)], "one", NOW + SECOND, NOW),
@@ -315,6 +328,7 @@ async def nothing_is_claimed_of_jobs_that_are_not_there(open_store: OpenStore) -
 
 @check()
 async def a_claim_hinders_no_append(open_store: OpenStore) -> None:
+    """A claim saves work and protects nothing: the compare-and-set does, so that a person's stop is never kept out (04)."""
     with closing(open_store()) as one, closing(open_store()) as other:
         job = make(one, 1)
         one.claim([job], "one", NOW + SECOND, NOW)
@@ -326,6 +340,7 @@ async def a_claim_hinders_no_append(open_store: OpenStore) -> None:
 
 @check()
 async def supervisors_are_seen_while_they_beat(open_store: OpenStore) -> None:
+    """A person is told whether anybody applies the policies, and of what is out of reach (04)."""
     beat = Heartbeat(id="s1", host="login1", pid=7, version="1.0", seen=NOW, clusters=("big", "s"))
     with closing(open_store()) as one, closing(open_store()) as other:
         one.beat(beat)

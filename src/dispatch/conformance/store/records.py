@@ -29,6 +29,7 @@ from dispatch.spi.store import Query
 
 @check()
 async def a_store_keeps_the_identity_it_was_made_with(open_store: OpenStore) -> None:
+    """Every object carries it; by it a sweep knows its own from those of another store (12, T1)."""
     with closing(open_store()) as first, closing(open_store()) as second:
         expect(bool(is_ulid(first.id)), "is_ulid(first.id)")
         expect_same(first.id, second.id, "first.id")
@@ -38,12 +39,14 @@ async def a_store_keeps_the_identity_it_was_made_with(open_store: OpenStore) -> 
 
 @check()
 async def a_store_says_where_the_records_are(open_store: OpenStore) -> None:
+    """Whoever has two stores must see which one a command has read (12, T1)."""
     with closing(open_store()) as store:
         expect(bool(store.place), "store.place")
 
 
 @check()
 async def a_store_is_closed_twice_without_harm(open_store: OpenStore) -> None:
+    """Clean-up code runs wherever it may (04)."""
     store = open_store()
     store.close()
     store.close()
@@ -54,6 +57,7 @@ async def a_store_is_closed_twice_without_harm(open_store: OpenStore) -> None:
 
 @check()
 async def an_entry_is_loaded_as_it_was_written(open_store: OpenStore) -> None:
+    """An event is never rewritten, and says who and when (04)."""
     first, second, third = header(job_id(1)), hold(2), stop(3)
     with closing(open_store()) as store:
         store.create(first, summary(job_id(1)))
@@ -67,6 +71,7 @@ async def an_entry_is_loaded_as_it_was_written(open_store: OpenStore) -> None:
 
 @check()
 async def loading_after_a_version_gives_only_what_follows(open_store: OpenStore) -> None:
+    """A long record is folded once, and then only what was appended to it (04)."""
     with closing(open_store()) as store:
         job = make(store, 1)
         grow(store, job, 1, [hold(2), hold(3)])
@@ -83,6 +88,7 @@ async def loading_after_a_version_gives_only_what_follows(open_store: OpenStore)
 async def of_two_appends_on_one_version_the_first_wins_and_the_second_writes_nothing(
     open_store: OpenStore,
 ) -> None:
+    """The intent is the lock, and this is what makes it one (04)."""
     with closing(open_store()) as one, closing(open_store()) as other:
         job = make(one, 1)
         winner, loser = hold(2), stop(2)
@@ -99,6 +105,7 @@ async def of_two_appends_on_one_version_the_first_wins_and_the_second_writes_not
 
 @check()
 async def an_append_beyond_the_last_version_writes_nothing(open_store: OpenStore) -> None:
+    """A writer that knows more than the record knows another record (12, R1)."""
     with closing(open_store()) as store:
         job = make(store, 1)
         expect(not grow(store, job, 2, [hold(3)]), "not grow(store, job, 2, [hold(3)])")
@@ -107,6 +114,7 @@ async def an_append_beyond_the_last_version_writes_nothing(open_store: OpenStore
 
 @check()
 async def an_append_writes_its_summary_with_it(open_store: OpenStore) -> None:
+    """Lists and the due queue never say anything else than the record (04)."""
     with closing(open_store()) as store:
         job = make(store, 1)
         wanted = summary(
@@ -131,6 +139,7 @@ async def an_append_writes_its_summary_with_it(open_store: OpenStore) -> None:
 
 @check()
 async def entries_with_a_gap_or_of_another_version_are_refused(open_store: OpenStore) -> None:
+    """A record is version 1, 2, 3, and each says which it is (04)."""
     with closing(open_store()) as store:
         job = make(store, 1)
         for entries in ([], [hold(3)], [hold(2), hold(4)], [hold(1)]):
@@ -145,6 +154,7 @@ async def entries_with_a_gap_or_of_another_version_are_refused(open_store: OpenS
 
 @check()
 async def the_same_append_again_is_settled_and_written_once(open_store: OpenStore) -> None:
+    """An append of unknown outcome is settled by its nonce (12, T3)."""
     with closing(open_store()) as store:
         job = make(store, 1)
         entries = [hold(2), hold(3)]
@@ -165,6 +175,7 @@ async def the_same_append_again_is_settled_and_written_once(open_store: OpenStor
 
 @check()
 async def a_nonce_serves_one_append_only(open_store: OpenStore) -> None:
+    """One that came back elsewhere would settle a write that never was (12, T3)."""
     with closing(open_store()) as store:
         job, other = make(store, 1), make(store, 2)
         expect(
@@ -180,6 +191,7 @@ async def a_nonce_serves_one_append_only(open_store: OpenStore) -> None:
 
 @check()
 async def nothing_is_found_of_a_job_that_is_not_there(open_store: OpenStore) -> None:
+    """And the refusal names it, since it may have been mistyped (02, errors)."""
     with closing(open_store()) as store:
         make(store, 1)
         missing = job_id(2)
@@ -195,6 +207,7 @@ async def nothing_is_found_of_a_job_that_is_not_there(open_store: OpenStore) -> 
 
 @check()
 async def a_newer_writers_event_closes_that_job_alone(open_store: OpenStore) -> None:
+    """An older supervisor stops touching that job, says so, and goes on with the others (12, T4)."""
     with closing(open_store()) as store:
         newer, job = make(store, 1), make(store, 2)
         expect(
@@ -221,6 +234,7 @@ async def a_newer_writers_event_closes_that_job_alone(open_store: OpenStore) -> 
 
 @check()
 async def a_key_that_is_taken_gives_the_job_that_has_it(open_store: OpenStore) -> None:
+    """A submission whose reply was lost is simply made again (02, protocol 9)."""
     with closing(open_store()) as store:
         job = make(store, 1, key="nightly", spec_hash="one")
         grow(store, job, 1, [hold(2)], key="nightly", spec_hash="one", why="held")
@@ -236,6 +250,7 @@ async def a_key_that_is_taken_gives_the_job_that_has_it(open_store: OpenStore) -
 
 @check()
 async def a_key_stays_taken_when_its_job_has_ended(open_store: OpenStore) -> None:
+    """The same submission a day later is the same job still (02, protocol 9)."""
     with closing(open_store()) as store:
         job = make(store, 1, key="nightly")
         grow(store, job, 1, [end(2)], key="nightly", finished=True, due=None)
@@ -248,6 +263,7 @@ async def a_key_stays_taken_when_its_job_has_ended(open_store: OpenStore) -> Non
 
 @check()
 async def jobs_without_a_key_never_meet(open_store: OpenStore) -> None:
+    """No key is not a key that all of them share (02, protocol 9)."""
     with closing(open_store()) as store:
         expect_same(
             store.create(header(job_id(1)), summary(job_id(1))).id,
@@ -265,6 +281,7 @@ async def jobs_without_a_key_never_meet(open_store: OpenStore) -> None:
 async def the_same_create_again_is_settled_and_another_of_its_id_is_refused(
     open_store: OpenStore,
 ) -> None:
+    """A create of unknown outcome is settled as an append is (12, T3)."""
     with closing(open_store()) as store:
         first = header(job_id(1))
         store.create(first, summary(job_id(1)))

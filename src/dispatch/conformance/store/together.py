@@ -43,6 +43,7 @@ def nonces(store: Store, job: str) -> list[str]:
 
 @check()
 async def many_appends_at_once_are_each_as_one_alone(open_store: OpenStore) -> None:
+    """What a round learns is written together, and means the same as if it were not (04)."""
     with closing(open_store()) as store:
         jobs = [make(store, number, key=f"key {number}") for number in range(1, 71)]
         many = [
@@ -58,6 +59,7 @@ async def many_appends_at_once_are_each_as_one_alone(open_store: OpenStore) -> N
 
 @check()
 async def no_appends_at_once_are_no_fault(open_store: OpenStore) -> None:
+    """A round in which nothing happened writes nothing (04)."""
     with closing(open_store()) as store:
         expect_same(list(append_all(store, [])), [], "append_all(store, [])")
 
@@ -66,6 +68,7 @@ async def no_appends_at_once_are_no_fault(open_store: OpenStore) -> None:
 async def of_many_appends_those_that_are_refused_leave_the_others_alone(
     open_store: OpenStore,
 ) -> None:
+    """A fault in one job never stops the others (04)."""
     with closing(open_store()) as store, closing(open_store()) as other:
         good, behind, newer, spent, gap, last = (make(store, number) for number in range(1, 7))
         other.append(behind, 1, [stop(2)], summary(behind, 2, why="the other was first"))
@@ -97,6 +100,7 @@ async def of_many_appends_those_that_are_refused_leave_the_others_alone(
 
 @check()
 async def the_same_many_appends_again_are_settled_and_written_once(open_store: OpenStore) -> None:
+    """A crash in the midst leaves some of them made, and the nonces tell which (12, T3)."""
     with closing(open_store()) as store:
         first, second, third = (make(store, number) for number in range(1, 4))
         many = [addition(first, 1, hold(2), hold(3)), addition(second, 1, hold(2))]
@@ -116,6 +120,7 @@ async def the_same_many_appends_again_are_settled_and_written_once(open_store: O
 
 @check()
 async def of_many_appends_a_nonce_serves_one_only(open_store: OpenStore) -> None:
+    """Within one call as between two (12, T3)."""
     with closing(open_store()) as store:
         first, second = make(store, 1), make(store, 2)
         many = [
@@ -130,6 +135,7 @@ async def of_many_appends_a_nonce_serves_one_only(open_store: OpenStore) -> None
 
 @check()
 async def many_appends_end_jobs_and_set_when_they_are_looked_at(open_store: OpenStore) -> None:
+    """The summaries are written with them, the due queue included (04)."""
     with closing(open_store()) as store:
         first, second, third = (make(store, number, due=NOW + SECOND) for number in range(1, 4))
         many = [
@@ -152,6 +158,7 @@ async def many_appends_end_jobs_and_set_when_they_are_looked_at(open_store: Open
 
 @check()
 async def of_many_writers_at_once_one_wins_each_job(open_store: OpenStore) -> None:
+    """The compare-and-set is each job's own: a job that was lost takes no other along (04)."""
     with closing(open_store()) as one, closing(open_store()) as other:
         jobs = [make(one, number) for number in range(1, 21)]
         mine = [addition(job, 1, hold(2), why="one") for job in jobs[:15]]
@@ -165,6 +172,7 @@ async def of_many_writers_at_once_one_wins_each_job(open_store: OpenStore) -> No
 
 @check()
 async def a_job_that_comes_twice_in_many_appends_is_refused(open_store: OpenStore) -> None:
+    """What the second would stand on is not decided, so nothing of the call is written (04)."""
     with closing(open_store()) as store:
         job, other = make(store, 1), make(store, 2)
         many = [addition(other, 1, hold(2)), addition(job, 1, hold(2)), addition(job, 2, hold(3))]
