@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from datetime import timedelta
-from typing import Any
+from pathlib import Path
+from random import Random
+from typing import Any, ClassVar
 
 import pytest
 
 from dispatch.adapters.memory.backend import MemoryBackend
-from dispatch.model.errors import Busy, DispatchError, OutcomeUnknown, Rejected
+from dispatch.model.errors import (
+    Busy,
+    DispatchError,
+    OutcomeUnknown,
+    Rejected,
+    StoreError,
+    Unavailable,
+)
 from dispatch.model.journal import Intended, Outcome, Settled, Verb
 from dispatch.shell.batch import MOST_TOGETHER
-from dispatch.spi.adapter import CallMeta, StartOrder
+from dispatch.spi.adapter import CallMeta, MultiWriter, StartOrder
+from dispatch.spi.store import Added, Addition
 from shell.world import World, opened, run
 
 
@@ -156,3 +167,172 @@ def test_a_call_that_does_not_answer_for_each_is_read_back(world: World) -> None
     world.behave(Short)
     turn(world, jobs)
     assert all(world.view(job).intents for job in jobs)
+
+
+async def loop_turns(count: int = 20) -> None:
+    for _ in range(count):
+        await asyncio.sleep(0)
+
+
+def test_many_calls_take_their_slot_before_any_intent_is_written(world: World) -> None:
+    """Otherwise intents expire while they queue for a slot, for ever under load (12, O7)."""
+    jobs = several(world, 3)
+
+    async def act() -> None:
+        engine = await world.process.clusters.named("c").engine()
+        slots = engine.writer.slots = asyncio.Semaphore(1)
+        async with slots:  # another call is under way
+            advancing = asyncio.ensure_future(engine.advance(jobs, turns=1))
+            await loop_turns()
+            assert not any(world.events(job, Intended) for job in jobs)
+            world.clock.advance(timedelta(minutes=5))
+        await advancing
+
+    run(act())
+    assert [settled(world, job) for job in jobs] == [[Outcome.LANDED]] * 3
+
+
+def test_many_calls_keep_their_slot_until_every_outcome_is_written(world: World) -> None:
+    jobs = several(world, 3)
+    free: list[bool] = []
+
+    async def act() -> None:
+        engine = await world.process.clusters.named("c").engine()
+        slots = engine.writer.slots = asyncio.Semaphore(1)
+        append_all = world.process.ledger.append_all
+
+        def watched(changes: Any) -> Any:
+            if any(
+                isinstance(event, Intended | Settled) for _, events in changes for event in events
+            ):
+                free.append(not slots.locked())
+            return append_all(changes)
+
+        world.process.ledger.append_all = watched  # type: ignore[method-assign]
+        await engine.advance(jobs, turns=1)
+
+    run(act())
+    assert free == [False, False]
+
+
+def test_what_a_round_writes_of_many_jobs_is_a_transaction_for_each_step(world: World) -> None:
+    jobs = several(world, 8)
+    world.advance(*jobs)
+    for job in jobs:
+        world.env.run(job)
+    appended: list[int] = []
+    append_all = world.store.append_all
+
+    def counted(additions: Sequence[Addition]) -> tuple[Added, ...]:
+        appended.append(len(additions))
+        return append_all(additions)
+
+    world.store.append_all = counted  # type: ignore[method-assign]
+    before = [world.view(job).version for job in jobs]
+    world.advance(*jobs)
+    assert all(world.view(job).version > version for job, version in zip(jobs, before, strict=True))
+    assert set(appended) == {8}
+
+
+def test_of_many_outcomes_one_that_another_writer_was_faster_with_is_written_all_the_same(
+    world: World,
+) -> None:
+    jobs = several(world, 3)
+    rival = world.another("host2")
+
+    class Asked(MemoryBackend):
+        async def start_many(self, orders: Sequence[StartOrder], meta: CallMeta) -> Any:
+            made = await super().start_many(orders, meta)
+            rival.operator.ask_hold(jobs[1])
+            return made
+
+    world.behave(Asked)
+    turn(world, jobs)
+    assert [settled(world, job) for job in jobs] == [[Outcome.LANDED]] * 3
+    assert world.view(jobs[1]).hold is not None
+
+
+def test_records_that_cannot_be_written_fault_each_job_and_call_nothing(world: World) -> None:
+    jobs = several(world, 3)
+
+    def full(additions: Sequence[Addition]) -> tuple[Added, ...]:
+        raise StoreError(f"the disk is full: {len(additions)} appends")
+
+    append_all = world.store.append_all
+    world.store.append_all = full  # type: ignore[method-assign]
+    turn(world, jobs)
+    assert not any(world.env.truths(job) for job in jobs)
+    world.store.append_all = append_all  # type: ignore[method-assign]
+    turn(world, jobs)
+    assert all(len(world.env.truths(job)) == 1 for job in jobs)
+
+
+class Moody(MemoryBackend):
+    """A cluster that refuses, loses the reply of, or has no room for some jobs, by their names."""
+
+    deaf: ClassVar[set[str]] = set()
+
+    async def start(self, order: StartOrder, meta: CallMeta) -> str:
+        match order.job.name:
+            case "refused":
+                raise Rejected("no")
+            case "crowded":
+                raise Busy("later")
+            case "undelivered":
+                raise Unavailable("away")
+            case "lost":
+                await super().start(order, meta)
+                raise OutcomeUnknown("lost")
+            case "deaf":
+                ref = await super().start(order, meta)
+                self.deaf.add(ref)
+                return ref
+            case _:
+                return await super().start(order, meta)
+
+    async def open(self, ref: str, meta: CallMeta) -> None:
+        await super().open(ref, meta)
+        if ref in self.deaf:
+            raise OutcomeUnknown("lost")
+
+
+class Alone(Moody):
+    """The same, of which each write is a call of its own: it offers no calls for many."""
+
+    start_many = open_many = None  # type: ignore[assignment]
+
+
+MOODS = ("fine", "fine", "fine", "refused", "crowded", "undelivered", "lost", "deaf")
+
+
+def story(world: World, job: str) -> list[object]:
+    """What was written of a job, but for tokens and times; and how many objects it has."""
+    told: list[object] = [len(world.env.truths(job)), world.view(job).verdict]
+    for event in world.events(job):
+        match event:
+            case Intended(intent=intent):
+                told.append((intent.verb, intent.submission))
+            case Settled(outcome=outcome, reason=reason):
+                told.append((outcome, reason))
+            case other:
+                told.append(type(other))
+    return told
+
+
+@pytest.mark.parametrize("number", range(6))
+def test_many_together_end_up_as_one_after_the_other(
+    tmp_path: Path, number: int, seed: int
+) -> None:
+    names = Random(seed * 100 + number).choices(MOODS, k=12)
+    told: list[list[list[object]]] = []
+    for kind in (Moody, Alone):
+        (tmp_path / kind.__name__).mkdir()
+        world = World(tmp_path / kind.__name__)
+        world.behave(kind)
+        assert isinstance(world.process.backend, MultiWriter) is (kind is Moody)
+        jobs = [world.submit(name=name) for name in names]
+        for _ in range(5):
+            world.advance(*jobs)
+            world.clock.advance(timedelta(seconds=40))
+        told.append([story(world, job) for job in jobs])
+    assert told[0] == told[1]
