@@ -131,6 +131,7 @@ def test_waiting_gives_the_exit_code_of_the_job(bench: Bench) -> None:
         "changed",
         "changed",
         "changed",
+        "changed",
         "ended",
     ]
     assert bench.run("wait", "train").code == Exit.OK

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 
 from dispatch.model.errors import DispatchError
+from dispatch.model.view import JobView
 from dispatch.shell.engine import Engine, OnStep, Standing
 from dispatch.shell.ledger import Ledger
 from dispatch.spi.adapter import AdapterConfig, Backend
@@ -142,13 +143,15 @@ class Clusters:
             )
         return self._known[alias]
 
-    async def advance(self, alias: str, jobs: list[str]) -> dict[str, Standing]:
-        """Advance jobs of one cluster. One that is away only delays them."""
+    async def advance(
+        self, alias: str, jobs: list[str], enough: Callable[[JobView], bool] | None = None
+    ) -> dict[str, Standing]:
+        """Advance jobs of one cluster, as ``Engine.advance`` does. One that is away only delays them."""
         cluster = self.named(alias)
         if not cluster.is_away(self._ledger.clock.now()):
             try:
                 engine = await cluster.engine()
-                standings = await engine.advance(jobs)
+                standings = await engine.advance(jobs, enough=enough)
             except DispatchError as error:
                 # Away, or refused until a person acts: either way the other clusters go on.
                 cluster.was_missed(error, self._ledger.clock.now())

@@ -14,6 +14,7 @@ from dispatch.model.view import JobView, Phase
 from dispatch.shell.clusters import Clusters
 from dispatch.shell.identity import token
 from dispatch.shell.ledger import Ledger
+from dispatch.spi.store import Turn
 
 CLAIM = timedelta(seconds=15)
 WATCH = timedelta(milliseconds=500)
@@ -78,14 +79,14 @@ class Driver:
             while waiting := [job for job, view in views.items() if not has_reached(view, until)]:
                 if give_up is not None and self._now() >= give_up:
                     break
-                await self._once(waiting, due)
+                await self._once(waiting, due, until)
                 self._look(views, waiting, on_change)
                 await self._sleep(views, due, until, give_up)
         finally:
             self.ledger.store.unclaim(self.owner)
         return views
 
-    async def _once(self, waiting: list[str], due: dict[str, datetime]) -> None:
+    async def _once(self, waiting: list[str], due: dict[str, datetime], until: Until) -> None:
         now = self._now()
         ready = [job for job in waiting if due[job] <= now]
         mine = (
@@ -99,9 +100,17 @@ class Driver:
             if job in mine:
                 by_cluster.setdefault(self.ledger.view(job).header.cluster.alias, []).append(job)
         for alias, jobs in by_cluster.items():
-            for job, standing in (await self.clusters.advance(alias, jobs)).items():
-                due[job] = standing.look_at or self._now()
-                self.ledger.reschedule(job, standing.look_at, standing.version)
+            # A listing is not asked for that nobody waits for: what it would tell, the next look does.
+            standings = await self.clusters.advance(
+                alias, jobs, lambda view: has_reached(view, until)
+            )
+            due.update({job: one.look_at or self._now() for job, one in standings.items()})
+            self.ledger.reschedule_all(
+                [
+                    Turn(job=job, due=one.look_at, version=one.version)
+                    for job, one in standings.items()
+                ]
+            )
 
     def _look(
         self,

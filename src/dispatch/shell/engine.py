@@ -93,10 +93,16 @@ class Engine:
         self.writer = Writer(ledger, backend, asyncio.Semaphore(concurrency))
         self.on_step = on_step
 
-    async def advance(self, jobs: Sequence[str], *, turns: int = MOST_TURNS) -> dict[str, Standing]:
-        """Advance each job as far as it goes now, by at most so many calls each.
+    async def advance(
+        self,
+        jobs: Sequence[str],
+        *,
+        turns: int = MOST_TURNS,
+        enough: Callable[[JobView], bool] | None = None,
+    ) -> dict[str, Standing]:
+        """Advance each job as far as it goes now, by at most so many calls each, or until there is ``enough`` of it.
 
-        Raises ``Unavailable`` where the cluster cannot be read.
+        A job that is left there is due at once: nothing is known yet of what comes after its last call. Raises ``Unavailable`` where the cluster cannot be read.
         """
         standings: dict[str, Standing] = {}
         pending = list(dict.fromkeys(jobs))
@@ -106,6 +112,9 @@ class Engine:
             found = await self._round(pending)
             standings |= found
             pending = [job for job, standing in found.items() if standing.why is AGAIN]
+            if enough is not None:
+                views = self.ledger.recall(pending)
+                pending = [job for job in pending if job not in views or not enough(views[job])]
         return standings
 
     async def _round(self, jobs: Sequence[str]) -> dict[str, Standing]:

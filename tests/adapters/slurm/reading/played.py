@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -66,8 +67,10 @@ def as_ours(job: dict[str, Any], **said: Any) -> dict[str, Any]:
     return job | {"name": f"dj-{JOB}", "job_id": 7, "comment": comment, "submit_line": ""} | said
 
 
-def read(slurm: Slurm, *jobs: str, transport: Here | None = None) -> Reading:
-    return asyncio.run(read_jobs(transport or Here(slurm.bin), jobs or (JOB,), SETTINGS))
+def read(
+    slurm: Slurm, *jobs: str, transport: Here | None = None, known: Sequence[str] = ()
+) -> Reading:
+    return asyncio.run(read_jobs(transport or Here(slurm.bin), jobs or (JOB,), SETTINGS, known))
 
 
 def only(reading: Reading) -> Observation:

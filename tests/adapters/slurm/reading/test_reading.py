@@ -49,7 +49,7 @@ def leave_tickets(home: Path, **files: str) -> None:
 def test_a_running_job_takes_one_call(slurm: Slurm) -> None:
     slurm.queue([as_ours(sample("26.05/nokill.queue")[0])])
     transport = Here(slurm.bin)
-    found = only(read(slurm, transport=transport))
+    found = only(read(slurm, transport=transport, known=(REF,)))
     assert (found.ref, found.key, found.state) == (REF, KEY, State.RUNNING)
     assert transport.calls == 1
     assert not [call for call in slurm.calls if call.startswith("sacct")]
@@ -59,9 +59,31 @@ def test_an_end_takes_a_second_call_that_asks_accounting(slurm: Slurm) -> None:
     slurm.queue([as_ours(sample("26.05/cancel-admin.queue")[0])])
     slurm.accounting([as_ours(sample("26.05/cancel-admin.accounting")[0])])
     transport = Here(slurm.bin)
-    found = only(read(slurm, transport=transport))
+    found = only(read(slurm, transport=transport, known=(REF,)))
     assert (found.cause, found.verdict.detail.by) == (Cause.CANCELLED, By.ADMINISTRATOR)
     assert transport.calls == 2
+
+
+def test_a_job_of_which_no_object_is_known_takes_one_call_that_asks_accounting_too(
+    slurm: Slurm,
+) -> None:
+    slurm.queue([as_ours(sample("26.05/cancel-admin.queue")[0])])
+    slurm.accounting([as_ours(sample("26.05/cancel-admin.accounting")[0])])
+    transport = Here(slurm.bin)
+    found = only(read(slurm, transport=transport))
+    assert (found.cause, found.verdict.detail.by) == (Cause.CANCELLED, By.ADMINISTRATOR)
+    assert transport.calls == 1
+
+
+def test_jobs_with_and_without_known_objects_are_read_together(slurm: Slurm) -> None:
+    slurm.queue([as_ours(sample("26.05/nokill.queue")[0])])
+    transport = Here(slurm.bin)
+    assert only(read(slurm, JOB, OTHER, transport=transport, known=(REF,))).ref == REF
+    assert transport.calls == 2
+    asked = [call for call in slurm.calls if call.startswith("sacct")]
+    assert len(asked) == 1
+    assert OTHER in asked[0]
+    assert JOB not in asked[0]
 
 
 def test_the_clock_is_the_hosts_and_the_boot_the_controllers(slurm: Slurm) -> None:
@@ -148,7 +170,7 @@ def test_a_controller_that_restarts_between_the_calls_is_unavailable(slurm: Slur
     body = f'echo x >>{slurm.bin}/n; [ $(wc -l <{slurm.bin}/n) -le 2 ] && n=1 || n=2; echo "BOOT_TIME = $n"'
     slurm.play("scontrol", body)
     with pytest.raises(Unavailable, match="restarted"):
-        read(slurm)
+        read(slurm, known=(REF,))
 
 
 def test_what_a_user_sets_for_his_own_commands_has_no_effect(slurm: Slurm) -> None:
@@ -311,9 +333,7 @@ def test_many_names_are_asked_in_chunks(slurm: Slurm) -> None:
     assert read(slurm, *jobs).observations == ()
     asked = [call for call in slurm.calls if call.startswith("squeue --json")]
     assert {call.count("dj-") for call in asked} == {200, 50}
-    assert (
-        sum(call.count("dj-") for call in asked) == 900
-    )  # once for the queue, once beside accounting
+    assert sum(call.count("dj-") for call in asked) == 450
 
 
 def test_what_is_no_job_id_reaches_no_shell(slurm: Slurm) -> None:

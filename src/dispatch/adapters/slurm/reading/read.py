@@ -21,7 +21,7 @@ from dispatch.adapters.slurm.reading.script import (
     read_script,
     sections_of,
 )
-from dispatch.adapters.slurm.reading.tickets import TICKETS_DIRECTORY, Tickets
+from dispatch.adapters.slurm.reading.tickets import TICKETS_DIRECTORY
 from dispatch.model.base import Value
 from dispatch.model.epoch import is_ulid
 from dispatch.model.errors import Invalid, OutcomeUnknown, Unavailable
@@ -57,8 +57,8 @@ async def read_jobs(
 ) -> Reading:
     """Read every object of these jobs, under one boot of the controller.
 
-    One call for what the queue tells, a second one for jobs that it does not show, or shows ended or requeued: that asks
-    accounting too, the tickets once more, and for the ids of the ``known`` refs: somebody may have renamed them. Raises ``Unavailable`` wherever anything could not be read: an error is
+    One call for what the queue tells of jobs with ``known`` objects, a second one for the others and for those that it does not
+    show, or shows ended or requeued: that asks accounting too, the tickets once more, and for the ids of the ``known`` refs: somebody may have renamed them. Raises ``Unavailable`` wherever anything could not be read: an error is
     never an absence.
     """
     wanted = list(dict.fromkeys(jobs))
@@ -78,18 +78,24 @@ async def read_jobs(
 async def _read_batch(
     transport: Transport, jobs: list[str], refs: dict[str, list[Ref]], settings: ReadSettings
 ) -> Reading:
-    first = await _ask(transport, jobs, (), settings, full=False)
-    found = facts_of(first, jobs, {})
-    more = unsettled(found, jobs, refs)
-    settled = tuple(seen for seen in observations_of(found) if seen.key.job not in more)
+    shown = [job for job in jobs if job in refs]
+    more = [job for job in jobs if job not in refs]
+    if not shown:
+        # Of none an object is known: the queue alone would tell nothing, so that accounting is asked at once.
+        only = await _ask(transport, more, (), settings, full=True)
+        found = observations_of(facts_of(only, more, {}))
+        return Reading(sent=only.sent, boot=only.boot, observations=found)
+    first = await _ask(transport, shown, (), settings, full=False)
+    queued = facts_of(first, shown, {})
+    more += unsettled(queued, shown, refs)
+    settled = tuple(seen for seen in observations_of(queued) if seen.key.job not in more)
     rest: tuple[Observation, ...] = ()
     if more:
-        before: dict[str, Tickets] = first.before
         known = [ref for job in more for ref in refs.get(job, ())]
         second = await _ask(transport, more, known, settings, full=True)
         if second.boot != first.boot:
             raise _restarted()
-        rest = observations_of(facts_of(second, more, before, known))
+        rest = observations_of(facts_of(second, more, first.before, known))
     return Reading(sent=first.sent, boot=first.boot, observations=settled + rest)
 
 

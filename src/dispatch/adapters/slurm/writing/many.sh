@@ -1,18 +1,5 @@
 # What the scripts for many objects share. The answer of each object is in sections of its own, "NAME INDEX"; objects are
 # read, released and cleared some at a time, in sections "NAME INDEX" of the first of them.
-at='' read=0
-clock() { # the host's clock, in $now: read each second; in between the uptime is added to it, which costs no process
-  read -r up _ 2>/dev/null </proc/uptime || up=
-  up=${up%.*}${up#*.}
-  case $up in '' | 0* | *[!0-9]*) up= ;; esac
-  if [ -n "$at" ] && [ -n "$up" ] && [ "$up" -ge "$at" ] && [ $((up - at)) -lt 100 ]; then
-    now=$((read + (up - at + 1) * 10))
-  else
-    now=$(date +%s%3N)
-    at=$up read=$now
-  fi
-}
-
 began_at() { # a new bound begins; after the deadline nothing more is done
   clock
   began=$now
@@ -20,13 +7,6 @@ began_at() { # a new bound begins; after the deadline nothing more is done
     section late
     exit 0
   fi
-}
-
-bounded() { # COMMAND...: run it within what is left of the bound
-  clock
-  left=$((bound - now / 1000 + began / 1000))
-  [ "$left" -gt 0 ] || return 124
-  timeout -k 1 "$left" "$@"
 }
 
 # Nobody can guess the mark, so that no comment, whatever is in it, ends a field.

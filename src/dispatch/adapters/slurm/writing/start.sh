@@ -21,8 +21,9 @@ if [ ! -d "$workdir" ]; then
     ;;
   esac
 fi
-run directory mkdir -p -- "${output%/*}" || exit 0
-pattern=$(printf '%s\n' "$output" | sed 's/%/%%/g')
+[ -d "${output%/*}" ] || run directory mkdir -p -- "${output%/*}" || exit 0
+pattern=$output
+case $output in *%*) pattern=$(printf '%s\n' "$output" | sed 's/%/%%/g') ;; esac
 
 section sbatch
 answer=$(bounded sbatch --parsable --hold --begin="uts$base" --no-requeue --job-name="$name" --comment="$comment" \
@@ -32,8 +33,9 @@ printf '%s\n' "$answer"
 section "rc $rc"
 [ $rc -eq 0 ] || exit 0
 
-id=$(printf '%s\n' "$answer" |
-  sed -n 's/^\(Submitted batch job \)\{0,1\}\([0-9][0-9]*\)\(;.*\| on cluster .*\)\{0,1\}$/\2/p' | tail -n 1)
+id=$answer
+case $id in *[!0-9]*) id=$(printf '%s\n' "$answer" |
+  sed -n 's/^\(Submitted batch job \)\{0,1\}\([0-9][0-9]*\)\(;.*\| on cluster .*\)\{0,1\}$/\2/p' | tail -n 1) ;; esac
 [ -n "$id" ] && show back || exit 0
 if [ "$(field JobName)" != "$name" ] || [ "$(comment)" != "$comment" ] || [ "$(field StartTime)" != "$base" ] ||
   [ "$(field Priority)" != 0 ] || [ "$(field Requeue)" != 0 ] || [ "$(field JobState)" != PENDING ]; then
