@@ -32,6 +32,8 @@ def plan(site: Site) -> None:
     draw = site.chance.stream("acts")
     kinds = [act for act in ACTS if draw.happens(0.5)]
     count = draw.weighed(((0, 1.0), (2, 2.0), (5, 3.0), (12, 1.0)))
+    if settled := site.options.climate.acts:
+        kinds, count = [act for act in ACTS if act.name in settled], 12
     crowded = draw.between(0, site.weather.seconds) if draw.happens(0.4) else None
     for number in range(count if kinds else 0):
         own = site.chance.stream(f"act {number}")
@@ -238,9 +240,13 @@ REACTIONS: tuple[tuple[Act, float], ...] = tuple(
 def react(site: Site, what: str) -> None:
     """Let something happen just after a write has landed or an execution has begun, when much is in the balance."""
     draw = site.chance.stream(f"after {what}")
-    if draw.happens(site.weather.spite):
-        act = draw.weighed(REACTIONS)
-        site.loop.call_later(draw.waiting(6), _befall, site, act, f"after {what}: {act.name}", draw)
+    climate = site.options.climate
+    if draw.happens(site.weather.spite) and climate.reacts_to(what):
+        settled = [(act, act.weight) for act in ACTS if act.name in climate.reactions]
+        act = draw.weighed(settled or REACTIONS)
+        site.loop.call_later(
+            draw.waiting(climate.within), _befall, site, act, f"after {what}: {act.name}", draw
+        )
 
 
 def make_good(site: Site) -> None:

@@ -59,7 +59,11 @@ class History:
     unlaunched: set[str] = field(default_factory=set[str])
     """Refs of objects whose launch has truly failed."""
     cancelled: set[str] = field(default_factory=set[str])
-    """Refs of objects that somebody, or we, have truly cancelled."""
+    """Refs of objects that somebody else has truly cancelled."""
+    stopped: set[str] = field(default_factory=set[str])
+    """Refs of objects that a stop of ours has truly ended."""
+    successes: dict[str, str] = field(default_factory=dict[str, str])
+    """The newest object that each process has read to have succeeded, where its last read showed one."""
     bereft: set[int] = field(default_factory=set[int])
     """Serials of executions of which a node was truly lost while they lived."""
     forgetful: bool = False

@@ -309,7 +309,9 @@ def _true_causes(history: History, submission: int, restarts: int) -> Iterator[C
             yield by_exit(execution.end, ()).cause  # whatever else was to be its end
         if execution.epoch == (submission, restarts) and execution.serial in history.bereft:
             yield Cause.NODE_LOST  # both are true of a program that ended on a lost node
-    for ref in chain(history.unlaunched, history.cancelled):
+    # Only a person's stop makes ours the cause; what we stop by ourselves was not the job's end (12, T1).
+    ours = history.stopped if history.told(StopAsked) or history.set_back else ()
+    for ref in chain(history.unlaunched, history.cancelled, ours):
         if _submission_of(ref) == submission:
             yield Cause.LAUNCH_FAILED if ref in history.unlaunched else Cause.CANCELLED
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 
 from dispatch.adapters.memory import ShapeName
+from dispatch.sim.climate import MIXED, Climate
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,7 @@ class Options:
     """Count the moves of objects too, which takes another fold of every record."""
     storm: timedelta = timedelta(minutes=40)
     patience: timedelta = timedelta(hours=3)
+    climate: Climate = MIXED
 
 
 @dataclass(frozen=True)

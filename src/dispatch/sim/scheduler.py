@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from dispatch.adapters.memory.records import Execution, Stage
 from dispatch.model.errors import DispatchError
+from dispatch.sim.climate import only
 
 if TYPE_CHECKING:
     from dispatch.adapters.memory.records import WorldObject
@@ -41,6 +42,7 @@ class Scheduler:
         self._planned = False
         self._passes = 0
         draw = site.chance.stream("scheduler")
+        self._ends = only(ENDS, site.options.climate.ends)
         self._delay = draw.weighed(((0.5, 2.0), (10.0, 2.0), (40.0, 1.0)))
         self._length = draw.weighed(((20.0, 1.0), (200.0, 3.0), (900.0, 1.0)))
         self._fails_to_launch = draw.weighed(((0.0, 2.0), (0.08, 2.0)))
@@ -85,7 +87,7 @@ class Scheduler:
         site = self._site
         name = f"{site.label(execution.job)} {execution.epoch}"
         draw = site.chance.stream(f"fate/{name}/{execution.serial}")
-        length, fate = 1 + draw.waiting(self._length), draw.weighed(ENDS)
+        length, fate = 1 + draw.waiting(self._length), draw.weighed(self._ends)
         if site.faults.ceased:
             length, fate = draw.between(1, LONGEST_REST), "succeeds"
         elif fate != "succeeds" and not site.faults.allow(f"{name} {fate}"):

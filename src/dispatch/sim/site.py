@@ -8,6 +8,8 @@ from contextlib import contextmanager, suppress
 from datetime import timedelta
 from typing import Any
 
+from msgspec.structs import replace
+
 from dispatch.adapters.memory import Env, MemoryBackend, Settings, World
 from dispatch.adapters.memory.answers import declarations_of
 from dispatch.adapters.memory.records import WorldObject
@@ -18,7 +20,7 @@ from dispatch.model.journal import Accepted, Entry
 from dispatch.model.quantity import Duration
 from dispatch.shell.supervisor import Round
 from dispatch.shell.sweeping import EVERY
-from dispatch.sim import invariants
+from dispatch.sim import invariants, rules
 from dispatch.sim.acts import react
 from dispatch.sim.chance import Chance, Stream
 from dispatch.sim.coverage import Coverage
@@ -50,7 +52,11 @@ class Site:
         draw = self.chance.stream("site")
         self.settings = random_settings(draw, options)
         self.weather = Weather(
-            self.chance, self.faults, options.storm, declarations_of(self.settings)
+            self.chance,
+            self.faults,
+            options.storm,
+            declarations_of(self.settings),
+            options.climate,
         )
         self.coverage = Coverage()
         self.world = World(self.settings, HostClock(loop, START))
@@ -77,6 +83,7 @@ class Site:
         self.over: asyncio.Future[None] = loop.create_future()
         self._numbers: dict[str, int] = {}
         self._executions = 0
+        self._objects = 0
         self._clashes = 0
         self._wakers: list[tuple[asyncio.Future[None], float]] = []
         self.people = self._people(options.jobs)
@@ -158,11 +165,15 @@ class Site:
                 for rule, broken in invariants.ON_WRITTEN:
                     if what := broken(history, new):
                         self.break_rule(rule, f"{history.label}: {what}")
+            for kind, rule, broken in rules.ON_WRITTEN:
+                if isinstance(event, kind) and (what := broken(history, new)):
+                    self.break_rule(rule, f"{history.label}: {what}")
         self.wake()
 
     def begun(self) -> None:
         """Let everything happen that is due, and check each execution that has begun since."""
         self.world.settle()
+        self._made()
         machines = self.world.machines
         if len(machines.executions) == self._executions:
             return
@@ -186,9 +197,18 @@ class Site:
                 self.break_rule("S1", f"{history.label}: {what}")
         self._clashes = len(machines.clashes)
 
+    def _made(self) -> None:
+        for item in self.world.objects[self._objects :]:
+            history = self.histories.get(item.order.id)
+            if history and (what := rules.made_though_not_landed(history, item.order.attempt)):
+                self.break_rule("S8", f"{history.label}: {what}")
+        self._objects = len(self.world.objects)
+
     def _check_begun(self, history: History, new: Begun) -> None:
         if why := invariants.gate_was_taken_away(history, new.ref):
             self.excused.append(why)
+        if what := rules.began_though_not_opened(history, new):
+            self.break_rule("S2", f"{history.label}: {what}")
         for rule, broken in invariants.ON_BEGUN:
             if what := broken(history, new):
                 self.break_rule(rule, f"{history.label}: {what}")
@@ -212,7 +232,7 @@ class Site:
     def _note_cancelled(self, items: Sequence[WorldObject]) -> None:
         for item in items:
             if item.record.cancelled_by is not None:
-                self.history_of(item).cancelled.add(self.world.shape.ref(item))
+                self.history_of(item).stopped.add(self.world.shape.ref(item))
 
     @contextmanager
     def watched_all(self) -> Generator[None]:
@@ -354,7 +374,7 @@ def told(entry: Entry) -> str:
 def random_settings(draw: Stream, options: Options) -> Settings:
     """Draw how the cluster behaves."""
     accounts = Answer(value=Tristate.YES if draw.happens(0.6) else Tristate.NO)
-    return Settings(
+    drawn = Settings(
         shape=options.shape,
         nodes=draw.whole(4, 7),
         slurmd_timeout=Duration(seconds=draw.whole(20, 200)),
@@ -366,3 +386,4 @@ def random_settings(draw: Stream, options: Options) -> Settings:
         submit_time_moves=draw.happens(0.5),
         capabilities={Capability.ACCOUNTING_HISTORY: accounts},
     )
+    return replace(drawn, **dict(options.climate.settings))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from dispatch.adapters.memory.faults import Cut, Fault, Refuse
 from dispatch.model.errors import Busy, Rejected
+from dispatch.sim.climate import MIXED, Climate, only
 
 if TYPE_CHECKING:
     from dispatch.model.answers import Declarations
@@ -55,7 +56,12 @@ class Weather:
     """The rates of one seed: calm, or with bursts in which more than half of all calls go wrong."""
 
     def __init__(
-        self, chance: Chance, faults: Faults, storm: timedelta, declared: Declarations
+        self,
+        chance: Chance,
+        faults: Faults,
+        storm: timedelta,
+        declared: Declarations,
+        climate: Climate = MIXED,
     ) -> None:
         self._chance = chance
         self._faults = faults
@@ -67,7 +73,17 @@ class Weather:
         self._bursts = [self._burst(draw) for _ in range(draw.whole(0, 4))]
         self.spite = draw.weighed(((0.0, 3.0), (0.03, 2.0), (0.15, 1.0)))
         """How often something happens just when a write has landed or an execution has begun."""
-        self._lifetime = draw.weighed(((NEVER, 2.0), (300, 2.0), (60, 2.0), (15, 1.0)))
+        self._lifetime: float = draw.weighed(((NEVER, 2.0), (300, 2.0), (60, 2.0), (15, 1.0)))
+        self._settle(climate)
+
+    def _settle(self, climate: Climate) -> None:
+        self._writes = only(_WRITES, climate.writes)
+        if climate.rate is not None:
+            self._usual, self._bursts = climate.rate, []
+        if climate.spite is not None:
+            self.spite = climate.spite
+        if climate.life is not None:
+            self._lifetime = climate.life
 
     def _burst(self, draw: Stream) -> tuple[float, float]:
         begin = draw.between(0, self.seconds)
@@ -92,7 +108,7 @@ class Weather:
         plain = Journey(name, request, landing, reply, login, patient=patient)
         if draw.unit() >= self.rate(now):
             return plain
-        kind = draw.weighed(_WRITES)
+        kind = draw.weighed(self._writes)
         bad = self._bad_write(plain, kind, draw)
         return bad if self._faults.allow(f"{name}: {kind}") else plain
 

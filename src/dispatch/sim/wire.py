@@ -10,12 +10,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from dispatch.adapters.memory import MemoryBackend, call_start
 from dispatch.model.answers import Answers, ClusterIdentity, Declarations
 from dispatch.model.errors import DispatchError, OutcomeUnknown, Unavailable
-from dispatch.model.status import NodeReport, Observation
+from dispatch.model.status import NodeReport, Observation, State
 from dispatch.sim.acts import react
 from dispatch.spi.adapter import CallMeta, HoldMeta, Living, Reading, StartOrder
 from dispatch.testing.points import Crash
@@ -107,9 +108,12 @@ class Wire:
     ) -> None:
         """Start the command on a login node; from here on it is the cluster's."""
         site = self.site
+        refused: list[DispatchError] = []
         started = site.login(journey.login).now()
 
-        def land() -> None:
+        def land(*, again: bool = False) -> None:
+            if again and refused:
+                return  # what has answered that it does nothing does nothing
             site.step("cluster", f"{journey.name} lands")
             if journey.disturbed:
                 site.world.faults.writes.appendleft(journey.disturbed)
@@ -118,14 +122,16 @@ class Wire:
             if journey.disturbed:
                 with suppress(ValueError):  # a controller that is away has not taken it
                     site.world.faults.writes.remove(journey.disturbed)
-            if not isinstance(told, DispatchError):
+            if isinstance(told, DispatchError):
+                refused.append(told)
+            else:
                 react(site, journey.name)
             if not reply.done():
                 reply.set_result(told)
 
         site.loop.call_later(journey.landing, land)
         if journey.again is not None:
-            site.loop.call_later(journey.again, land)
+            site.loop.call_later(journey.again, partial(land, again=True))
 
     async def _hear(
         self, journey: Journey, name: str, reply: asyncio.Future[T | DispatchError]
@@ -177,10 +183,24 @@ class Wire:
         with call_start(self.site.login(journey.login).now()):
             told = perform(call)
         self.site.begun()
+        if isinstance(told, Reading):
+            self._note_successes(told)
         await self._leg(journey.reply, verb)
         if isinstance(told, DispatchError):
             raise told
         return told
+
+    def _note_successes(self, told: Reading) -> None:
+        for job, history in self.site.histories.items():
+            mine = [
+                seen
+                for seen in told.observations
+                if seen.key.job == job and seen.state is State.SUCCEEDED
+            ]
+            history.successes.pop(self.process.name, None)
+            if mine:
+                newest = max(mine, key=lambda seen: seen.key.submission)
+                history.successes[self.process.name] = newest.ref
 
     async def close(self) -> None:
         """Let go of nothing."""
