@@ -20,6 +20,8 @@ def test_the_same_seed_gives_the_same_run() -> None:
     first, second = (run(11, Options(trace=True)) for _ in range(2))
     assert first == second
     assert first.faults
+    plain = run(11)
+    assert (plain.steps, plain.faults) == (first.steps, first.faults)
 
 
 def test_a_run_stops_at_the_step_it_is_told_to() -> None:

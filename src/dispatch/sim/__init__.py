@@ -5,7 +5,21 @@ wrong drawn from one seed, and every safety rule checked after each step.
     outcome = run(7, Options(only=frozenset(...))) # with some of its faults alone
 """
 
+from dispatch.sim.hunting import Tally, hunt
 from dispatch.sim.options import Line, Options, Outcome, Violation
 from dispatch.sim.running import Mutant, run
+from dispatch.sim.shrinking import Shrunk, as_test, shrink
 
-__all__ = ["Line", "Mutant", "Options", "Outcome", "Violation", "run"]
+__all__ = [
+    "Line",
+    "Mutant",
+    "Options",
+    "Outcome",
+    "Shrunk",
+    "Tally",
+    "Violation",
+    "as_test",
+    "hunt",
+    "run",
+    "shrink",
+]

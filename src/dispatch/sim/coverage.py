@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
+from dispatch.core import deciding, ending, reading, starting, stopping
 from dispatch.core.automaton import MOVES, Move
 from dispatch.core.folding import OPEN_MOVES, fold, move_of
 from dispatch.model.journal import (
@@ -71,6 +74,17 @@ def _settled(view: JobView, event: Settled) -> tuple[Move, int] | None:
         if event.intent in known.opens:
             return OPEN_MOVES[event.outcome], known.submission
     return None
+
+
+def all_rows() -> frozenset[str]:
+    """Every row that can answer, by the names in the source of the table."""
+    named: set[str] = set()
+    for module in (deciding, ending, reading, starting, stopping):
+        named.update(_ROW.findall(inspect.getsource(module)))
+    return frozenset(named)
+
+
+_ROW = re.compile(r'(?:row=|stopped\(s, )"([^"]+)"')
 
 
 def all_moves() -> frozenset[str]:

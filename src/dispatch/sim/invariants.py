@@ -291,6 +291,8 @@ def _compare(history: History, verdict: Verdict, submission: int, restarts: int)
     said: set[Cause | None] = {verdict.cause}
     if verdict.cause is Cause.STOPPED and history.told(StopAsked):
         said = {Cause.CANCELLED, Cause.FORGOTTEN}  # what the controller lost needs no stop any more
+        if not true and (history.forgetful or history.set_back):
+            return None  # it was forgotten before it ran
     if said.intersection(true):
         return None
     shown = ", ".join(str(cause or "a success") for cause in true) or "nothing that ran"

@@ -22,6 +22,8 @@ class Options:
     shape: ShapeName = ShapeName.SLURM
     supervisors: int = 2
     jobs: int = 3
+    absent: frozenset[str] = frozenset()
+    """Labels of jobs (``j1``, ``j2``) that nobody submits, though the world has room for them."""
     faults: bool = True
     only: frozenset[str] | None = None
     stop_at: int | None = None

@@ -129,7 +129,9 @@ class Site:
     # --- steps
 
     def step(self, who: str, what: str) -> None:
-        """Count a step."""
+        """Count a step, until the run is over."""
+        if self.over.done():
+            return
         self.steps += 1
         if self.options.trace:
             self.lines.append(Line(self.steps, self.now, who, what))
@@ -159,8 +161,7 @@ class Site:
                 self.histories[job] = History(job, event.job.name, invariants.MOST_SKEW)
             history = self.histories[job]
             new = history.write(entry, self.world.now)
-            if self.options.trace:
-                self.step(history.label, f"{entry.version}: {told(entry)}")
+            self.step(history.label, told(entry) if self.options.trace else "")
             if isinstance(event, invariants.CHECKED):
                 for rule, broken in invariants.ON_WRITTEN:
                     if what := broken(history, new):
@@ -341,6 +342,7 @@ class Site:
         return [
             Person(self, random_job(self.chance.stream(f"job {label}"), label), label, records)
             for label, records in labels
+            if label not in self.options.absent
         ]
 
 
@@ -368,7 +370,7 @@ def told(entry: Entry) -> str:
         fields["seen"] = (
             f"{seen.state} {seen.cause or ''} R{seen.restarts} gate {seen.gate} {seen.hold or ''}"
         )
-    return f"{type(entry.event).__name__} {fields}"
+    return f"{entry.version}: {type(entry.event).__name__} {fields}"
 
 
 def random_settings(draw: Stream, options: Options) -> Settings:

@@ -1,0 +1,99 @@
+"""Many seeds are run, the first that breaks a rule is found, replayed and made small."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Generator
+from contextlib import contextmanager
+
+import pytest
+
+from cli.bench import run as command
+from dispatch.cli.exits import Exit
+from dispatch.core import deciding
+from dispatch.core.stopping import stop_superseded
+from dispatch.sim import Options, as_test, hunt, run, shrink
+from dispatch.sim.hunting import kind_of
+
+FOUND_BY = 100
+"""Seeds among which the mutant below is found."""
+
+
+@contextmanager
+def nothing_superseded_is_stopped() -> Generator[None]:
+    rows = deciding.ROWS
+    deciding.ROWS = tuple(row for row in rows if row is not stop_superseded)
+    try:
+        yield
+    finally:
+        deciding.ROWS = rows
+
+
+def test_a_hunt_counts_what_it_has_seen_and_finds_nothing_in_a_sound_program() -> None:
+    tally = hunt(range(40), workers=2)
+    assert tally.seeds == 40
+    assert tally.broken is None
+    assert tally.rows["judge"] > 40
+    assert sum(tally.ends.values()) >= 40 * Options().jobs * 0.9
+
+
+def test_a_fault_of_the_program_is_found_and_made_small() -> None:
+    tally = hunt(range(FOUND_BY), workers=1, mutant=nothing_superseded_is_stopped)
+    assert tally.broken is not None
+    seed, violation = tally.broken.seed, tally.broken.violation
+    assert violation is not None
+    shrunk = shrink(seed, Options(), nothing_superseded_is_stopped)
+    assert shrunk is not None
+    assert len(shrunk.outcome.faults) <= 6 < len(tally.broken.faults)
+    assert shrunk.outcome.violation is not None
+    assert shrunk.outcome.violation.rule == violation.rule
+    again = run(seed, shrunk.options, nothing_superseded_is_stopped)
+    assert again.violation == shrunk.outcome.violation
+    assert run(seed, shrunk.options).violation is None
+    compile(as_test(shrunk), "test", "exec")
+    assert f"run({seed}, options)" in as_test(shrunk)
+
+
+def test_a_seed_that_breaks_nothing_cannot_be_made_small() -> None:
+    assert shrink(1, Options(faults=False)) is None
+
+
+@pytest.mark.parametrize(
+    ("fault", "kind"),
+    [
+        ("j1 open #2: lands late", "lands late"),
+        ("j1 2.0 is preempted", "is preempted"),
+        ("s1.2 dies", "dies"),
+        ("after j1 open #2: the power fails", "just after: the power fails"),
+    ],
+)
+def test_a_fault_is_counted_by_its_kind(fault: str, kind: str) -> None:
+    assert kind_of(fault) == kind
+
+
+def test_the_command_hunts_and_answers_in_json() -> None:
+    said = command("dev", "sim", "--seeds", "4", "--workers", "1", "--coverage", "--json")
+    assert said.code == Exit.OK
+    told = json.loads(said.out)
+    assert told["seeds"] == 4
+    assert told["violation"] is None
+    assert "judge" in told["rows"]
+
+
+def test_the_command_replays_a_seed_up_to_a_step() -> None:
+    said = command("dev", "sim", "--seed", "3", "--stop-at", "30")
+    assert said.code == Exit.OK
+    assert "no rule is broken" in said.out
+    assert len([line for line in said.out.splitlines() if line[:5].strip().isdigit()]) == 30
+
+
+def test_the_command_gives_the_code_1_and_a_line_that_replays_what_breaks_a_rule() -> None:
+    with nothing_superseded_is_stopped():
+        said = command("dev", "sim", "--seeds", str(FOUND_BY), "--workers", "1")
+    assert said.code == Exit.ENDED_OTHERWISE
+    line = said.out.splitlines()[-1]
+    assert line.startswith("dispatch dev sim --seed ")
+    with nothing_superseded_is_stopped():
+        assert command(*line.split()[1:]).code == Exit.ENDED_OTHERWISE
+        small = command(*line.split()[1:], "--shrink")
+    assert "def test_seed_" in small.out
