@@ -17,7 +17,7 @@ from crash.exploring import (
     late_crashes,
     lost_replies,
     pauses,
-    points_of,
+    tell,
 )
 from crash.site import POLL, Process, Records, Site
 from crash.stories import BY_NAME
@@ -42,8 +42,10 @@ def failures(
 ) -> list[Failure]:
     """The first thing that the suite finds in a story, with processes of that kind."""
     story = BY_NAME[name]
-    names = points_of(story, records)
-    return explore(story, records, plans(names), kind, most=1)[1]
+    points, failure = tell(story, records, Plan("no fault"), kind)
+    if failure is not None:
+        return [failure]
+    return explore(story, records, plans(points.passed), kind, most=1)[1]
 
 
 class WithWriter(Process):

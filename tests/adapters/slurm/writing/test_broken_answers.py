@@ -49,7 +49,7 @@ def holds(act: Act, count: int = 1) -> list[object]:
 
 
 async def start_one(writer: Writer) -> Sequence[object]:
-    return [await writer.start(ORDERS[0], SOON)]
+    return [await writer.start(order_of(0, output="logs/to/be/made"), SOON)]
 
 
 async def open_one(writer: Writer) -> Sequence[object]:
