@@ -37,7 +37,7 @@ class CoreBench:
     records say: it moves no engine by hand.
     """
 
-    process = Process
+    process: type[Process] = Process
     """What a process is made of; a suite that tests this one puts a broken one here."""
 
     def __init__(self, harness: Harness) -> None:

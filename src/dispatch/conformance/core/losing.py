@@ -80,6 +80,8 @@ async def a_success_on_a_lost_node_is_learnt_and_not_run_again(on: CoreBench) ->
     made = await on.running(job)
     node = await on.scheduler.lose_node(made)
     await lost(on, job, node)
+    if (seen := on.view(job).objects[1].seen) and seen.state.ended:
+        await on.until(job, lambda view: bool(view.decisions), "given up")
     await on.scheduler.finish(made, 0)
     await on.scheduler.return_node(node)
     view = await on.ends_as(job, State.SUCCEEDED)

@@ -37,7 +37,7 @@ async def a_failure_that_a_rule_matches_is_tried_again(on: CoreBench) -> None:
 
 @check()
 async def a_preempted_execution_is_tried_again(on: CoreBench) -> None:
-    """By its own rule, where the scheduler does not run it again by itself."""
+    """By its own rule, where the scheduler does not run it again by itself (01, promise 5)."""
     job = await on.submit(policy(rule(Cause.PREEMPTED)))
     await on.preempt(await on.running(job))
     await on.running(job, 2)
@@ -45,7 +45,7 @@ async def a_preempted_execution_is_tried_again(on: CoreBench) -> None:
 
 @check()
 async def a_launch_that_failed_is_tried_again(on: CoreBench) -> None:
-    """No program of it has run, and the infrastructure is charged."""
+    """No program of it has run, and the infrastructure is charged (02)."""
     job = await on.submit(policy(rule(Cause.LAUNCH_FAILED)))
     made = await on.queued(job)
     await on.scheduler.make_room()
