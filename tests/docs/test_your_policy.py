@@ -50,7 +50,9 @@ def project(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize(("name", "count"), [("tests", 5), ("markers", 9), ("coroutine", 1)])
+@pytest.mark.parametrize(
+    ("name", "count"), [("tests", 5), ("markers", 9), ("coroutine", 1), ("property", 1)]
+)
 def test_its_tests_pass(project: Path, name: str, count: int) -> None:
     (project / f"test_{name}.py").write_text(block(name))
     said = run(project, "-m", "pytest", "-p", "dispatch.testing.pytest_plugin")

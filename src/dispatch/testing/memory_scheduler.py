@@ -5,6 +5,7 @@ The pytest fixture ``memory_scheduler`` is one of these; see ``docs/how-to/test-
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Callable, Coroutine, Generator, Mapping
 from contextlib import contextmanager
@@ -35,6 +36,7 @@ from dispatch.testing.running import wind_up
 __all__ = ["PATIENCE", "MemoryJob", "MemoryScheduler"]
 
 CLUSTER = "memory"
+_SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - a directory of our own is made in it
 POLL = timedelta(minutes=2)
 """The longest time between two looks at a job: longer than a supervisor's by default, so that a day passes in a second."""
 SUBMITTING = timedelta(seconds=1)
@@ -54,7 +56,6 @@ class MemoryScheduler:
     def __init__(
         self,
         loop: SimulatedLoop,
-        place: Path,
         *,
         settings: Mapping[str, object] | None = None,
         config: Path | None = None,
@@ -69,7 +70,9 @@ class MemoryScheduler:
         self.backend = MemoryBackend(world, alias=CLUSTER)
         self.jobs: list[MemoryJob] = []
         self._closed = False
-        self._store = SqliteStore.open(place / "records.db", now=loop.clock.now())
+        self._place = tempfile.TemporaryDirectory(prefix="dispatch-test-", dir=_memory())
+        place = Path(self._place.name) / "records.db"
+        self._store = SqliteStore.open(place, now=loop.clock.now())
         self._ledger = self._new_ledger("user")
         self._operator = Operator(self._ledger, self._new_clusters(self._ledger))
         self._rounds = Rounds(self.env, loop.clock, self._new_supervisor)
@@ -217,6 +220,7 @@ class MemoryScheduler:
                 self._run(self._rounds.end())
         finally:
             self._store.close()
+            self._place.cleanup()
 
     def __repr__(self) -> str:
         return f"MemoryScheduler({self.clock!r}, {self.jobs!r})"
@@ -236,13 +240,12 @@ def memory_scheduler(
     of its loop.
     """
     loop = SimulatedLoop(seed=seed)
-    with tempfile.TemporaryDirectory(prefix="dispatch-test-") as place:
-        scheduler = MemoryScheduler(loop, Path(place), settings=settings, config=config, base=base)
-        try:
-            yield scheduler
-        finally:
-            scheduler.close()
-            wind_up(loop)
+    scheduler = MemoryScheduler(loop, settings=settings, config=config, base=base)
+    try:
+        yield scheduler
+    finally:
+        scheduler.close()
+        wind_up(loop)
 
 
 def _done(what: Coroutine[Any, Any, T]) -> T:
@@ -254,6 +257,11 @@ def _done(what: Coroutine[Any, Any, T]) -> T:
         return value
     what.close()
     raise RuntimeError(f"{what!r} waits, where nothing should")
+
+
+def _memory() -> Path | None:
+    """Where records that need to outlive nothing wait for no disk; none: where temporary files lie."""
+    return _SHARED_MEMORY if os.access(_SHARED_MEMORY, os.W_OK) else None
 
 
 def _no_other(alias: str) -> AdapterConfig:

@@ -256,7 +256,6 @@ def memory_scheduler(
     request: pytest.FixtureRequest,
     simulated_loop: SimulatedLoop,
     memory_scheduler_shape: str,
-    tmp_path: Path,
 ) -> Generator[MemoryScheduler]:
     """A whole dispatch on a scheduler in memory, in virtual time; see ``docs/how-to/test-your-policy.md``."""
     from dispatch.model.errors import DispatchError  # noqa: PLC0415  see above
@@ -264,12 +263,9 @@ def memory_scheduler(
 
     options = _options(request.node, "memory_scheduler")
     config, _ = options.pop("config", None), options.pop("shapes", None)
-    place = tmp_path / "memory_scheduler"
-    place.mkdir()
     try:
         scheduler = MemoryScheduler(
             simulated_loop,
-            place,
             settings={**options, "shape": memory_scheduler_shape},
             config=None if config is None else Path(config),
             base=request.config.rootpath,

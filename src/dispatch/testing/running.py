@@ -59,8 +59,6 @@ def on_loop_to_its_end(fixture: Callable[..., Any], loop: SimulatedLoop) -> Call
     def run(*args: Any, **kwargs: Any) -> Generator[object]:
         generator = cast("AsyncGenerator[object]", fixture(*args, **kwargs))
         yield loop.run_until_complete(anext(generator))
-        if loop.is_closed():
-            raise RuntimeError(f"the loop of {fixture.__name__} is closed")
         try:
             loop.run_until_complete(anext(generator))
         except StopAsyncIteration:
