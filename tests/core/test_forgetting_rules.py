@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from core.builders import (
     BOTH_UP,
+    DECLARED,
     at,
     calls,
     cancelled,
     ceased,
     ended,
     gated,
+    header,
     held,
     nodes,
     opened,
@@ -22,6 +25,7 @@ from core.builders import (
     record,
     row,
     running,
+    s,
     seen,
     settled_step,
     started,
@@ -72,6 +76,13 @@ def test_an_object_that_its_scheduler_has_put_back_without_counting_it_is_not_fo
 ) -> None:
     back = queued(verdict=Verdict(state=State.PENDING, cause=cause))
     view, made = settled_step(record(*ran()), back, sent=60)
+    assert view.objects[1].phase is Phase.OPEN
+    assert row(made) == "watch"
+
+
+def test_a_controller_that_forgets_nothing_has_run_it_again_between_two_reads() -> None:
+    durable = header(declared=replace(DECLARED, save_window=s("0s")))
+    view, made = settled_step(record(*ran(), head=durable), running(start=50), sent=60)
     assert view.objects[1].phase is Phase.OPEN
     assert row(made) == "watch"
 

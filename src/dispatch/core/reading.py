@@ -29,7 +29,7 @@ def record_what_was_read(s: Situation) -> Step | None:
         if known is None or (known.settled and seen.state.ended) or not _is_news(s, known, seen):
             continue
         events.append(_observed(s, known.submission, seen))
-        if why := _forgotten(known, seen):
+        if why := _forgotten(s, known, seen):
             events.append(Forgot(submission=known.submission, why=why))
     return Append(events=tuple(events), row="record what was read") if events else None
 
@@ -64,8 +64,11 @@ PUT_BACK = frozenset({Cause.PREEMPTED, Cause.EVICTED, Cause.AWAITING_READMISSION
 """Why a scheduler that counts no restart for it has put a started object back into its queue (Kueue): nothing is forgotten."""
 
 
-def _forgotten(known: ObjectView, seen: Observation) -> str:
+def _forgotten(s: Situation, known: ObjectView, seen: Observation) -> str:
     """Say what the controller has forgotten, where the read shows that the same execution is, or was, made again (12, O3)."""
+    if not s.view.header.declarations.save_window:
+        # It forgets nothing. It may have put the object back and run it again between two reads, and counts no restart then.
+        return ""
     if known.settled or known.phase is Phase.TAINTED or seen.gate is Gate.CLOSED:
         return ""
     if seen.state is State.PENDING and seen.cause is Cause.FORGOTTEN:

@@ -50,6 +50,8 @@ class History:
     job: str
     label: str
     skew: timedelta = timedelta()
+    counts_restarts: bool = True
+    """Whether the scheduler counts every execution of an object, and tells signals from exit codes: Slurm does."""
     length: int = 0
     begun: list[Begun] = field(default_factory=list[Begun])
     opened_by_hand: set[str] = field(default_factory=set[str])

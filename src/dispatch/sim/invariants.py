@@ -131,9 +131,16 @@ def epoch_is_not_higher(history: History, new: Begun) -> str | None:
     if not earlier:
         return None
     last = max(execution.epoch for execution in earlier)
-    if new.execution.epoch > last:
+    if new.execution.epoch > last or epoch_was_set_back(history):
         return None
     return f"epoch {new.execution.epoch} runs after epoch {last}"
+
+
+def epoch_was_set_back(history: History) -> str | None:
+    """Say why an epoch may come again: the records were set back, nothing shows the first, and no start ticket is taken."""
+    if history.set_back and not history.counts_restarts:
+        return "the records were set back, and the cluster has no start tickets"
+    return None
 
 
 def began_after_the_end(history: History, new: Begun) -> str | None:
@@ -303,19 +310,26 @@ def _true_causes(history: History, submission: int, restarts: int) -> Iterator[C
     """Everything that can truly be said of the ends of that submission's executions."""
     for begun in history.begun:
         execution = begun.execution
-        if execution.epoch == (submission, restarts) and (
-            execution.cause is not None or not execution.live
-        ):
-            yield execution.cause
-        if execution.epoch == (submission, restarts) and execution.end is not None:
-            yield by_exit(execution.end, ()).cause  # whatever else was to be its end
-        if execution.epoch == (submission, restarts) and execution.serial in history.bereft:
-            yield Cause.NODE_LOST  # both are true of a program that ended on a lost node
+        counted = execution.epoch.restarts == restarts or not history.counts_restarts
+        if execution.epoch.submission == submission and counted:
+            yield from _causes_of(history, execution)
     # Only a person's stop makes ours the cause; what we stop by ourselves was not the job's end (12, T1).
     ours = history.stopped if history.told(StopAsked) or history.set_back else ()
     for ref in chain(history.unlaunched, history.cancelled, ours):
         if _submission_of(ref) == submission:
             yield Cause.LAUNCH_FAILED if ref in history.unlaunched else Cause.CANCELLED
+
+
+def _causes_of(history: History, execution: Execution) -> Iterator[Cause | None]:
+    if execution.cause is not None or not execution.live:
+        yield execution.cause
+    if execution.end is not None:
+        cause = by_exit(execution.end, ()).cause  # whatever else was to be its end
+        yield cause
+        if cause is Cause.SIGNALLED and not history.counts_restarts:
+            yield Cause.NON_ZERO_EXIT  # all that a container tells of a signal is 128 and its number
+    if execution.serial in history.bereft:
+        yield Cause.NODE_LOST  # both are true of a program that ended on a lost node
 
 
 def _submission_of(ref: str) -> int:

@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from dispatch.adapters.memory import Env, MemoryBackend, Settings, World
+from dispatch.adapters.memory import Env, MemoryBackend, Settings, ShapeName, World
 from dispatch.adapters.memory.answers import declarations_of
 from dispatch.adapters.memory.records import WorldObject
 from dispatch.model.answers import Answer, Capability, Tristate
@@ -158,7 +158,7 @@ class Site:
         for entry in entries:
             event = entry.event
             if isinstance(event, Accepted) and job not in self.histories:
-                self.histories[job] = History(job, event.job.name, invariants.MOST_SKEW)
+                self.histories[job] = self._history(job, event.job.name)
             history = self.histories[job]
             new = history.write(entry, self.world.now)
             self.step(history.label, told(entry) if self.options.trace else "")
@@ -170,6 +170,10 @@ class Site:
                 if isinstance(event, kind) and (what := broken(history, new)):
                     self.break_rule(rule, f"{history.label}: {what}")
         self.wake()
+
+    def _history(self, job: str, label: str) -> History:
+        slurm = self.options.shape is ShapeName.SLURM
+        return History(job, label, invariants.MOST_SKEW, counts_restarts=slurm)
 
     def begun(self) -> None:
         """Let everything happen that is due, and check each execution that has begun since."""
@@ -207,6 +211,10 @@ class Site:
 
     def _check_begun(self, history: History, new: Begun) -> None:
         if why := invariants.gate_was_taken_away(history, new.ref):
+            self.excused.append(why)
+        if any(b.execution.epoch == new.execution.epoch for b in history.begun[:-1]) and (
+            why := invariants.epoch_was_set_back(history)
+        ):
             self.excused.append(why)
         if what := rules.began_though_not_opened(history, new):
             self.break_rule("S2", f"{history.label}: {what}")
