@@ -315,9 +315,10 @@ def _true_causes(history: History, submission: int, restarts: int) -> Iterator[C
             yield from _causes_of(history, execution)
     # Only a person's stop makes ours the cause; what we stop by ourselves was not the job's end (12, T1).
     ours = history.stopped if history.told(StopAsked) or history.set_back else ()
-    for ref in chain(history.unlaunched, history.cancelled, ours):
-        if _submission_of(ref) == submission:
-            yield Cause.LAUNCH_FAILED if ref in history.unlaunched else Cause.CANCELLED
+    if any(_submission_of(ref) == submission for ref in history.unlaunched):
+        yield Cause.LAUNCH_FAILED
+    if any(_submission_of(ref) == submission for ref in chain(history.cancelled, ours)):
+        yield Cause.CANCELLED
 
 
 def _causes_of(history: History, execution: Execution) -> Iterator[Cause | None]:
