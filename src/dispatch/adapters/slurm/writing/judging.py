@@ -58,7 +58,8 @@ def what_opens(ref: Ref) -> str:
 def judge_before(answer: Answer, what: str) -> Shown:
     """The object as it was before the write. Raises what its reading says."""
     before = answer.section("before")
-    if before is None:
+    if before is None or before.rc is None:
+        # The script may have gone on where nobody hears it.
         raise OutcomeUnknown(f"{what}: the answer broke off.", todo=LOOK_BACK)
     if before.rc != 0:
         error = object_refusal_of(before, what)
@@ -98,7 +99,8 @@ def _created(answer: Answer, what: str) -> int:
             todo="Correct workdir or make it; or set an absolute output elsewhere, where workdir exists on the nodes only.",
         )
     directory = answer.section("directory")
-    if directory is not None and directory.rc != 0:
+    # Broken off there, sbatch may have been run where nobody hears it.
+    if directory is not None and directory.rc not in (None, 0):
         raise Rejected(
             f"{what}: the directory of its output cannot be made: {directory.err.strip()}",
             todo="Correct output or workdir.",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import takewhile
 
 from msgspec.structs import replace
 
@@ -19,7 +20,7 @@ from dispatch.adapters.slurm.writing.judging import (
     what_opens,
 )
 from dispatch.adapters.slurm.writing.shown import Shown, read_rows
-from dispatch.adapters.slurm.writing.writer import Writer
+from dispatch.adapters.slurm.writing.writer import OPTIONS_FROM, Writer
 from dispatch.model.base import Value
 from dispatch.model.epoch import object_name
 from dispatch.model.errors import DispatchError, Expired
@@ -29,8 +30,8 @@ from dispatch.spi.adapter import CallMeta, StartOrder
 MOST_ARGUMENTS = 64 * 1024
 """Bytes of all arguments of a script: half of what one argument may have, as which a remote shell is given all of them."""
 
-MOST_SCRIPTS = 8 * 1024 * 1024
-"""Bytes of all job scripts on standard input."""
+MOST_OF_ONE = 16 * 1024
+"""Bytes of the arguments of one object; one that has more, such as a large environment, is made by a script of its own."""
 
 OPENED_AT_ONCE = 25
 """As in open_many.sh."""
@@ -42,12 +43,11 @@ _OF_ANY = re.compile(r"\bjob \d+")
 
 
 class Request(Value):
-    """One start: its place in what was asked for, its order, arguments and job script."""
+    """One start: its place in what was asked for, its order, and its arguments."""
 
     place: int
     order: StartOrder
     args: list[str]
-    script: bytes
 
     @property
     def size(self) -> int:
@@ -60,28 +60,54 @@ async def start_many(
 ) -> list[Ref | DispatchError]:
     """Create gated objects; see ``MultiWriter.start_many``."""
     made: dict[int, Ref | DispatchError] = {}
-    requests: list[Request] = []
+    prepared: dict[int, tuple[list[str], str]] = {}
     for place, order in enumerate(orders):
         try:
-            args, script = writer.request(order)
+            prepared[place] = writer.request(order)
         except DispatchError as error:
             made[place] = error
-        else:
-            requests.append(Request(place=place, order=order, args=args, script=script))
-    for some in _packed(requests):
-        made |= await _start_some(writer, some, meta)
+    rest = _common_end([script for _, script in prepared.values()])
+    requests = [
+        Request(place=place, order=orders[place], args=_with_script(args, script, rest))
+        for place, (args, script) in prepared.items()
+    ]
+    for some in _packed([one for one in requests if one.size <= MOST_OF_ONE]):
+        made |= await _start_some(writer, some, rest, meta)
+    for one in requests:
+        if one.size > MOST_OF_ONE:
+            made[one.place] = await _start_alone(writer, one.order, meta)
     return [made[place] for place in range(len(orders))]
 
 
+def _common_end(scripts: Sequence[str]) -> str:
+    """What all of them end with: the same body, most of each, which then needs to travel only once."""
+    if not scripts:
+        return ""
+    backwards = sorted(script[::-1] for script in scripts)
+    # What the first and the last of an order begin with, all that are between them do.
+    alike = takewhile(
+        lambda pair: pair[0] == pair[1], zip(backwards[0], backwards[-1], strict=False)
+    )
+    return "".join(letter for letter, _ in alike)[::-1]
+
+
+def _with_script(args: list[str], script: str, rest: str) -> list[str]:
+    """The arguments, with the beginning of the job script before the options."""
+    return [*args[:OPTIONS_FROM], script.removesuffix(rest), *args[OPTIONS_FROM:]]
+
+
+async def _start_alone(writer: Writer, order: StartOrder, meta: CallMeta) -> Ref | DispatchError:
+    try:
+        return await writer.start(order, meta)
+    except DispatchError as error:
+        return error
+
+
 def _packed(requests: Sequence[Request]) -> Iterator[list[Request]]:
-    """Cut so that each script's arguments and input stay in their bounds; one that is larger alone goes alone."""
+    """Cut so that each script's arguments stay in their bound."""
     some: list[Request] = []
     for one in requests:
-        with_it = [*some, one]
-        if some and (
-            sum(each.size for each in with_it) > MOST_ARGUMENTS
-            or sum(len(each.script) for each in with_it) > MOST_SCRIPTS
-        ):
+        if sum(each.size for each in [*some, one]) > MOST_ARGUMENTS:
             yield some
             some = []
         some.append(one)
@@ -90,16 +116,17 @@ def _packed(requests: Sequence[Request]) -> Iterator[list[Request]]:
 
 
 async def _start_some(
-    writer: Writer, some: Sequence[Request], meta: CallMeta
+    writer: Writer, some: Sequence[Request], rest: str, meta: CallMeta
 ) -> dict[int, Ref | DispatchError]:
-    args = [text for one in some for text in (str(len(one.args)), str(len(one.script)), *one.args)]
+    args = [text for one in some for text in (str(len(one.args)), *one.args)]
     try:
         answer = await writer.call(
             what=f"Submitting {len(some)} jobs",
             meta=meta,
             args=args,
             parts=("many", "start_many"),
-            stdin=b"".join(one.script for one in some),
+            # The script ends each of them with a line break.
+            stdin=rest.removesuffix("\n").encode(),
             longer=_until(meta),
         )
     except DispatchError as error:

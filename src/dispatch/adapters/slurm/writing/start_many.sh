@@ -1,6 +1,6 @@
-# Create many gated objects, as start.sh does one. Each is $1 its number of arguments, $2 the bytes of its job script on
-# standard input, $3 name, $4 comment, $5 base, $6 workdir, $7 output, and its options. After some, all of these are read
-# back, and those end at once in which a plugin has changed what keeps them from running.
+# Create many gated objects, as start.sh does one. Each is $1 its number of arguments and these: name, comment, base, workdir,
+# output, the beginning of its job script, and its options. How all job scripts go on is on standard input. After some objects,
+# all of these are read back, and those end at once in which a plugin has changed what keeps them from running.
 at_home() { # PATH: as an absolute one, in $path
   case $1 in
     /*) path=$1 ;;
@@ -28,15 +28,11 @@ prepare() { # the directories of an object; it fails where they cannot be
   case $output in *%*) pattern=$(printf '%s\n' "$output" | sed 's/%/%%/g') ;; esac
 }
 
-submit() { # OPTION...: the object; what it does not read of its script is read all the same, the next one follows it
+submit() { # OPTION...: the object. An sbatch that fails need not have read its script
   section "sbatch $index"
-  answer=$(head -c "$size" | {
-    bounded sbatch --parsable --hold --begin="uts$base" --no-requeue --job-name="$name" --comment="$comment" \
-      --export=ALL --propagate=NONE --open-mode=append --chdir="$workdir" --output="$pattern" "$@" && exit 0
-    rc=$?
-    cat >/dev/null
-    exit $rc
-  })
+  answer=$(printf '%s\n' "$script$rest" 2>/dev/null | bounded sbatch --parsable --hold --begin="uts$base" --no-requeue \
+    --job-name="$name" --comment="$comment" --export=ALL --propagate=NONE --open-mode=append --chdir="$workdir" \
+    --output="$pattern" "$@")
   rc=$?
   printf '%s\n' "$answer"
   section "rc $rc"
@@ -50,14 +46,11 @@ submit() { # OPTION...: the object; what it does not read of its script is read 
 }
 
 one() { # COUNT ARGUMENT...: one object, from the first COUNT
-  count=$1 name=$2 comment=$3 base=$4
+  count=$1 name=$2 comment=$3 base=$4 script=$7
   shift
-  if ! prepare "$@"; then
-    head -c "$size" >/dev/null
-    return 0
-  fi
+  prepare "$@" || return 0
   # Only the numbers of positions are evaluated, nothing that was given.
-  position=6 options=
+  position=7 options=
   while [ "$position" -le "$count" ]; do
     options="$options \"\${$position}\""
     position=$((position + 1))
@@ -80,10 +73,13 @@ read_back() {
   made='' wanted=''
 }
 
+# The last letter keeps what would be cut off of it, its empty lines.
+rest=$(cat && printf x)
+rest=${rest%x}
 index=0 made='' wanted=''
 while [ $# -gt 0 ]; do
-  count=$1 size=$2
-  shift 2
+  count=$1
+  shift
   clock
   began=$now
   if [ "$began" -gt "$deadline" ]; then

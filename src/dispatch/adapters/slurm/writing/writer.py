@@ -34,6 +34,9 @@ from dispatch.model.quantity import Duration
 from dispatch.spi.adapter import CallMeta, StartOrder
 from dispatch.spi.transport import Transport
 
+OPTIONS_FROM = 5
+"""The place of the first option among the arguments of a start."""
+
 _NO_TIME = Duration()
 _MARGIN = Duration(seconds=5)
 """Beyond the bound of the commands: for the shell and the way there and back."""
@@ -55,10 +58,12 @@ class Writer:
         """Create a gated object; see ``Backend.start``."""
         what = f"Submitting {object_name(order.id)}"
         args, script = self.request(order)
-        answer = await self.call(what=what, meta=meta, args=args, parts=("start",), stdin=script)
+        answer = await self.call(
+            what=what, meta=meta, args=args, parts=("start",), stdin=script.encode()
+        )
         return judge_start(answer, order)
 
-    def request(self, order: StartOrder) -> tuple[list[str], bytes]:
+    def request(self, order: StartOrder) -> tuple[list[str], str]:
         """The arguments of a start, and the job script. Raises ``Invalid`` where no object can be made."""
         script = render_job_script(order, self._shared)
         output = output_path(order.job, ulid=order.id, submission=order.submission)
@@ -70,7 +75,7 @@ class Writer:
             output,
             *sbatch_options(order),
         ]
-        return args, script.encode()
+        return args, script
 
     async def open(self, ref: Ref, meta: CallMeta) -> None:
         """Lift the gate; see ``Backend.open``."""
