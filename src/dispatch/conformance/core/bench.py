@@ -87,6 +87,11 @@ class CoreBench:
         return self.harness.scheduler
 
     @property
+    def a_while(self) -> timedelta:
+        """Longer than it takes to run something and let it end, by the time of the harness."""
+        return max(self.harness.timings.quiet, timedelta(minutes=2))
+
+    @property
     def ask(self) -> Operator:
         """What a person can ask for."""
         return self.person.operator

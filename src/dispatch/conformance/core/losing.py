@@ -36,7 +36,6 @@ async def a_lost_node_keeps_the_job_waiting_for_proof(on: CoreBench) -> None:
     job = await on.submit(policy(rule(*LOST)))
     node = await on.scheduler.lose_node(await on.running(job))
     await lost(on, job, node)
-    await on.passing(on.harness.timings.wait)
     await on.quietly(job, lambda view: sorted(view.objects) == [1], "there is a second copy")
     expect_same(on.view(job).verdict, None, "the verdict")
 
@@ -57,7 +56,7 @@ async def a_job_goes_on_once_its_lost_node_answers_again(on: CoreBench) -> None:
 @check()
 async def a_wait_that_the_policy_declares_stands_for_the_proof(on: CoreBench) -> None:
     """And the record says that it was assumed (12, E4)."""
-    wait = on.harness.timings.wait
+    wait = on.a_while
     cessation = Cessation(after=f"{int(wait.total_seconds())}s")
     job = await on.submit(policy(rule(*LOST), cessation=cessation))
     node = await on.scheduler.lose_node(await on.running(job))

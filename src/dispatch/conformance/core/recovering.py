@@ -110,7 +110,7 @@ async def the_program_and_the_infrastructure_have_budgets_of_their_own(on: CoreB
 @check()
 async def a_limit_within_a_window_is_free_again_once_that_has_passed(on: CoreBench) -> None:
     """The window slides (02)."""
-    window = Duration.of_ms(int(on.harness.timings.wait.total_seconds() * 1000))
+    window = Duration.of_ms(int(on.a_while.total_seconds() * 1000))
     job = await on.submit(policy(rule(limit=1, within=window)))
     await on.scheduler.finish(await on.running(job), 3)
     second = await on.running(job, 2)
