@@ -23,8 +23,8 @@ from dispatch.model.quantity import TimeLimit
 from dispatch.spi.adapter import AdapterConfig, Backend
 from dispatch.spi.registry import open_backend
 
-PROGRAM = 'until [ -e "$0" ]; do sleep 0.1; done; . "$0"'
-"""Waits for its file, and does what that says."""
+PROGRAM = 'while sleep 0.1; do [ ! -e "$0" ] || . "$0"; done'
+"""Waits for its file, and does what that says to its submission."""
 
 
 class SlurmScheduler(Scheduler):
@@ -87,7 +87,9 @@ class SlurmHarness(Harness):
         place = self._ends / Path(made.order.job.command[-1]).name
         place.parent.mkdir(parents=True, exist_ok=True)
         aside = place.with_suffix(".aside")
-        aside.write_text(words + "\n")
+        # The next submission of the job waits for the same file, and must not do what this one was told.
+        mine = f'[ "$DISPATCH_SUBMISSION" != {made.order.submission} ]'
+        aside.write_text(f"{mine} || {{ {words}; }}\n")
         aside.chmod(0o644)
         aside.rename(place)
 
