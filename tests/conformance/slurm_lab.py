@@ -147,6 +147,10 @@ class LabScheduler(SlurmScheduler):
         self._lost.append(node)
         return node
 
+    async def return_node(self, node: str) -> None:
+        self._lab.start(f"slurmd:{node}")
+        self._lost.remove(node)
+
     async def _begun(self, made: Made) -> None:
         command = made.order.job.command
         for _ in range(600):
