@@ -9,10 +9,10 @@ from datetime import datetime, timedelta
 from msgspec.structs import replace
 
 from conformance.breaking_stores import one_by_one, store
-from dispatch.model.errors import Invalid
+from dispatch.model.errors import DispatchError, Invalid
 from dispatch.model.journal import Entry
 from dispatch.shell.identity import token
-from dispatch.spi.store import Added, Addition, Query, Summary, Turn, check_distinct
+from dispatch.spi.store import Added, Addition, Creation, Query, Summary, Turn, check_distinct
 from dispatch.stores.sqlite import SqliteStore
 
 
@@ -258,3 +258,17 @@ class TakesTwice(SqliteStore):
         if len(set(jobs)) == len(jobs):
             return super().append_all(additions)
         return tuple(one_by_one(self, additions))
+
+
+@store
+class MakesUntilTheFirst(SqliteStore):
+    """many new jobs that end at the first that is refused"""
+
+    def create_all(self, creations: Sequence[Creation]) -> tuple[Summary | DispatchError, ...]:
+        answers: list[Summary | DispatchError] = []
+        for one in creations:
+            if not any(isinstance(answer, DispatchError) for answer in answers):
+                answers += super().create_all([one])
+            else:
+                answers.append(one.summary)
+        return tuple(answers)

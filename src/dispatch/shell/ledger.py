@@ -12,13 +12,24 @@ from dispatch.model.journal import Accepted, Actor, AnyEvent, Entry
 from dispatch.model.view import JobView
 from dispatch.shell.identity import token
 from dispatch.spi.clock import Clock
-from dispatch.spi.store import Addition, Store, Summary, Turn, append_all
+from dispatch.spi.store import (
+    Addition,
+    Creation,
+    Store,
+    Summary,
+    Turn,
+    append_all,
+    create_all,
+)
 
 MOST_TOGETHER = 500
 """Appends in one transaction: other writers wait for some milliseconds meanwhile."""
 
 Change = tuple[JobView, Sequence[AnyEvent]]
 """What is appended to a job, on the version of its view."""
+
+Begun = tuple[JobView | None, Summary]
+"""A new job; no view where its key is taken, with the summary of the job that has it."""
 
 
 class Ledger:
@@ -55,12 +66,34 @@ class Ledger:
         """The whole record of a job."""
         return self.store.load(job)
 
-    def begin(self, header: Accepted) -> tuple[JobView | None, Summary]:
+    def begin(self, header: Accepted) -> Begun:
         """Write the header of a new job; no view where its key is taken, with the summary of the job that has it."""
+        view, one = self._creation(header)
+        return self._begun(view, self.store.create(one.entry, one.summary))
+
+    def begin_all(self, headers: Sequence[Accepted]) -> list[Begun | DispatchError]:
+        """Write the headers of new jobs, each as ``begin`` does it alone, at the price of few; the answers are in their order.
+
+        Where one is refused its error is its answer. Raises what is true of all.
+        """
+        made = [self._creation(header) for header in headers]
+        answers: list[Begun | DispatchError] = []
+        for start in range(0, len(made), MOST_TOGETHER):
+            some = made[start : start + MOST_TOGETHER]
+            results = create_all(self.store, [one for _, one in some])
+            answers += [
+                told if isinstance(told, DispatchError) else self._begun(view, told)
+                for (view, _), told in zip(some, results, strict=True)
+            ]
+        return answers
+
+    def _creation(self, header: Accepted) -> tuple[JobView, Creation]:
         entry = self._entry(1, self.clock.now(), header)
         view = fold([entry])
-        existing = self.store.create(entry, summarize(view, entry.at, due=entry.at))
-        return (self._keep(view) if existing.id == header.id else None), existing
+        return view, Creation(entry=entry, summary=summarize(view, entry.at, due=entry.at))
+
+    def _begun(self, view: JobView, existing: Summary) -> Begun:
+        return (self._keep(view) if existing.id == view.id else None), existing
 
     def append(self, view: JobView, events: Sequence[AnyEvent]) -> JobView | None:
         """Append events on the version of the view; ``None`` where another writer was there first."""

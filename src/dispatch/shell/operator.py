@@ -6,7 +6,7 @@ versions, and is acknowledged when it has become true.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import partial
 
@@ -16,14 +16,14 @@ from dispatch.core.planning import make_plan
 from dispatch.core.recovery import changed_job
 from dispatch.model.base import Value
 from dispatch.model.codec import fingerprint
-from dispatch.model.errors import Conflict, Fault, Finished, Invalid
+from dispatch.model.errors import Conflict, DispatchError, Fault, Finished, Invalid
 from dispatch.model.job import Job
 from dispatch.model.journal import Accepted, AnyEvent, HoldAsked, ReleaseAsked, StopAsked
 from dispatch.model.plan import Plan
 from dispatch.model.view import JobView
 from dispatch.shell.clusters import Clusters
 from dispatch.shell.identity import new_ulid
-from dispatch.shell.ledger import Ledger
+from dispatch.shell.ledger import Begun, Ledger
 from dispatch.spi.adapter import Checker
 from dispatch.spi.store import Summary
 
@@ -60,24 +60,43 @@ class Operator:
 
         Raises ``Conflict`` where the key belongs to another spec, ``Refused``, and what opening the cluster raises.
         """
-        spec_hash = fingerprint(job)
+        (submitted,) = await self.submit_all([job])
+        if isinstance(submitted, DispatchError):
+            raise submitted
+        return submitted
+
+    async def submit_all(self, jobs: Sequence[Job]) -> list[Submitted | DispatchError]:
+        """Accept jobs: all are planned before the first header is written, and these are written together.
+
+        The answers are in their order: of each what ``submit`` returns, or its error once it was planned. Raises what
+        planning raises.
+        """
+        headers = [await self._header(job) for job in jobs]
+        begun = iter(self.ledger.begin_all([one for one in headers if isinstance(one, Accepted)]))
+        answers: list[Submitted | DispatchError] = []
+        for job, header in zip(jobs, headers, strict=True):
+            found = next(begun) if isinstance(header, Accepted) else (None, header)
+            try:
+                answers.append(_submitted(found, fingerprint(job)))
+            except Conflict as error:
+                answers.append(error)
+        return answers
+
+    async def _header(self, job: Job) -> Accepted | Summary:
+        """Plan the job; of one whose key is known, what has it."""
         if job.key and (existing := self._by_key(job.key)):
-            return _same(existing, spec_hash)
+            return existing
         plan = await self.plan(job)
         backend = await self.clusters.named(job.cluster or "").backend()
-        header = Accepted(
+        return Accepted(
             id=new_ulid(self.ledger.clock.now()),
             job=job,
-            spec_hash=spec_hash,
+            spec_hash=fingerprint(job),
             plan=plan,
             cluster=replace(backend.identity, alias=job.cluster or backend.identity.alias),
             store=self.ledger.store.id,
             declarations=backend.declarations,
         )
-        view, summary = self.ledger.begin(header)
-        if view is None:  # another process was faster with the same key
-            return _same(summary, spec_hash)
-        return Submitted(id=view.id, created=True, summary=summary)
 
     def _by_key(self, key: str) -> Summary | None:
         return next((found for found in self.ledger.store.resolve(key) if found.key == key), None)
@@ -162,6 +181,18 @@ def _faults_of(checker: Checker, make: Callable[[], Job]) -> list[Fault]:
             Fault(path="the job", found="what cannot be used", allowed=error.what)
         ]
     return []
+
+
+def _submitted(begun: Begun | DispatchError, spec_hash: str) -> Submitted | DispatchError:
+    if isinstance(begun, DispatchError):
+        return begun
+    view, summary = begun
+    # No view: the key was known, or another process was faster with it.
+    return (
+        _same(summary, spec_hash)
+        if view is None
+        else Submitted(id=view.id, created=True, summary=summary)
+    )
 
 
 def _same(existing: Summary, spec_hash: str) -> Submitted:

@@ -65,6 +65,13 @@ Added = bool | DispatchError
 """What became of one append among many: what ``Store.append`` returns, or the error that it raises."""
 
 
+class Creation(Value):
+    """One new job among many: what ``Store.create`` is asked for."""
+
+    entry: Entry
+    summary: Summary
+
+
 class Turn(Value):
     """When a job should be looked at next.
 
@@ -197,6 +204,33 @@ class MultiAppender(Protocol):
         each it may be unknown whether it is there. No job comes twice (``Invalid``).
         """
         ...
+
+
+@runtime_checkable
+class MultiCreator(Protocol):
+    """A store that can make many jobs at the price of few."""
+
+    def create_all(self, creations: Sequence[Creation]) -> Sequence[Summary | DispatchError]:
+        """Write the headers of new jobs, each as ``Store.create`` does it alone, in their order.
+
+        The answers are what ``create`` returns, or the error that it raises; that of one never stops the others. When it returns,
+        each that was made survives a power cut. What is raised is true of all: of each it may be unknown whether it is there.
+        """
+        ...
+
+
+def create_all(store: Store, creations: Sequence[Creation]) -> Sequence[Summary | DispatchError]:
+    """Make many jobs: together where the store can, else one after the other, with the same answers."""
+    if isinstance(store, MultiCreator):
+        return store.create_all(creations)
+    return [_created(store, one) for one in creations]
+
+
+def _created(store: Store, one: Creation) -> Summary | DispatchError:
+    try:
+        return store.create(one.entry, one.summary)
+    except DispatchError as error:
+        return error
 
 
 def append_all(store: Store, additions: Sequence[Addition]) -> Sequence[Added]:

@@ -6,16 +6,19 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from dispatch.model.base import Instant
+from dispatch.model.errors import DispatchError
 from dispatch.model.journal import AnyEvent, Entry, Intended, Settled
 from dispatch.spi.store import (
     Added,
     Addition,
+    Creation,
     Heartbeat,
     Query,
     Store,
     Summary,
     Turn,
     append_all,
+    create_all,
 )
 from dispatch.testing.points import Points
 
@@ -54,6 +57,18 @@ class FaultyStore:
     def create(self, entry: Entry, summary: Summary) -> Summary:
         """Write the header of a new job, between two points."""
         return self._write("create", lambda: self.inner.create(entry, summary))
+
+    def create_all(self, creations: Sequence[Creation]) -> Sequence[Summary | DispatchError]:
+        """Write the headers of new jobs, with the points of many appends."""
+        if len(creations) < 2:
+            return [self.create(one.entry, one.summary) for one in creations]
+        half = len(creations) // 2
+        self.points.reach(f"create {len(creations)} jobs, before")
+        first = create_all(self.inner, creations[:half])
+        self.points.reach(f"create {len(creations)} jobs, within")
+        second = create_all(self.inner, creations[half:])
+        self.points.reach(f"create {len(creations)} jobs, after")
+        return [*first, *second]
 
     def append(self, job: str, expected: int, entries: Sequence[Entry], summary: Summary) -> bool:
         """Append, between two points."""

@@ -23,6 +23,7 @@ from dispatch.cli.working import (
     refuse_if_away,
     telling_after,
 )
+from dispatch.model.errors import DispatchError
 from dispatch.model.job import Job
 from dispatch.model.status import Cause
 from dispatch.model.view import JobView
@@ -80,7 +81,7 @@ async def _submit(
 ) -> Exit:
     async with system.open_clusters():
         await plan_all(system, jobs)
-        ids = [await _accept(common, system, job) for job in jobs]
+        ids = await _accept(common, system, jobs)
         following = Following(common, system)
         until = Until.ENDED if wait else Until.OPENED
         async with telling_after("waiting for the scheduler …"):
@@ -102,8 +103,20 @@ async def _submit(
     return Exit.REFUSED if rejected else exit_of(views, ended_only=False)
 
 
-async def _accept(common: Common, system: System, job: Job) -> str:
-    submitted: Submitted = await system.operator.submit(job)
+async def _accept(common: Common, system: System, jobs: Sequence[Job]) -> list[str]:
+    """Accept the jobs, and tell of each. Raises the first refusal, once all that were accepted are told."""
+    answers = await system.operator.submit_all(jobs)
+    accepted = [one for one in answers if not isinstance(one, DispatchError)]
+    for job, submitted in zip(jobs, answers, strict=True):
+        if not isinstance(submitted, DispatchError):
+            _tell_accepted(common, job, submitted)
+    for refusal in answers:
+        if isinstance(refusal, DispatchError):
+            raise refusal
+    return [submitted.id for submitted in accepted]
+
+
+def _tell_accepted(common: Common, job: Job, submitted: Submitted) -> None:
     if common.as_json:
         emit(
             {
@@ -115,7 +128,6 @@ async def _accept(common: Common, system: System, job: Job) -> str:
     else:
         word = "accepted" if submitted.created else "known by its key"
         say(clean(f"{job.name} {submitted.id} {word}"))
-    return submitted.id
 
 
 def _tell_opened(common: Common, system: System, view: JobView) -> None:

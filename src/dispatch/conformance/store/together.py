@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import closing
+from typing import Any
 
 from dispatch.conformance.store.samples import (
     NOW,
     SECOND,
     end,
+    header,
     hold,
     job_id,
     make,
@@ -22,7 +24,7 @@ from dispatch.conformance.store.suite import OpenStore, check
 from dispatch.conformance.verdicts import expect, expect_same, refused
 from dispatch.model.errors import Conflict, Invalid, NewerSchema, NotFound
 from dispatch.model.journal import SCHEMA, Entry
-from dispatch.spi.store import Added, Addition, Query, Store, append_all
+from dispatch.spi.store import Added, Addition, Creation, Query, Store, append_all, create_all
 
 
 def addition(job: str, expected: int, *entries: Entry, **fields: object) -> Addition:
@@ -179,3 +181,41 @@ async def a_job_that_comes_twice_in_many_appends_is_refused(open_store: OpenStor
         with refused(Invalid, naming=job):
             append_all(store, many)
         expect_same([store.summary(one).version for one in (job, other)], [1, 1], "versions")
+
+
+@check()
+async def many_jobs_that_are_made_at_once_are_each_as_one_alone(open_store: OpenStore) -> None:
+    with closing(open_store()) as store:
+        taken = make(store, 1, key="taken", why="the first")
+        many = [
+            creation(2, why="new"),
+            creation(3, key="taken"),
+            creation(4, key="twice", why="the one that has it"),
+            creation(5, key="twice"),
+            Creation(entry=header(taken), summary=summary(taken)),
+            Creation(entry=hold(2), summary=summary(job_id(7), 2)),
+            creation(8),
+        ]
+        answers = create_all(store, many)
+        found = [one if isinstance(one, Exception) else (one.id, one.why) for one in answers]
+        expect_same(found[0], (job_id(2), "new"), "a new one")
+        expect_same(found[1], (taken, "the first"), "one whose key is taken")
+        expect_same(found[2], (job_id(4), "the one that has it"), "a new one with a key")
+        expect_same(found[3], (job_id(4), "the one that has it"), "the same key again")
+        expect_same(
+            [type(one) for one in found[4:6]], [Conflict, Invalid], "those that are refused"
+        )
+        expect_same(found[6], (job_id(8), ""), "one after those that are refused")
+    with closing(open_store()) as store:
+        there = {one.id for one in store.list(Query())}
+        expect_same(there, {job_id(number) for number in (1, 2, 4, 8)}, "the jobs")
+        nonce = store.load(job_id(4))[0].nonce
+        expect_same(nonce, many[2].entry.nonce, "the nonce of its header")
+        again = [many[0], many[2]]
+        expect_same(list(create_all(store, again)), [one.summary for one in again], "again")
+
+
+def creation(number: int, **fields: Any) -> Creation:
+    """A new job."""
+    job = job_id(number)
+    return Creation(entry=header(job), summary=summary(job, **fields))

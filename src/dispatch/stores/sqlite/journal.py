@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 from dispatch.model.errors import Conflict, CorruptRecord, DispatchError, NewerSchema
 from dispatch.model.journal import SCHEMA
 from dispatch.stores.shared import check, not_found
-from dispatch.stores.sqlite import faults
-from dispatch.stores.sqlite.rows import UPDATE_JOB, event_row, summary_row
+from dispatch.stores.sqlite import faults, queries
+from dispatch.stores.sqlite.rows import INSERT_JOB, UPDATE_JOB, event_row, summary_of, summary_row
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
 
     from dispatch.model.journal import Entry
-    from dispatch.spi.store import Added, Addition, Summary
+    from dispatch.spi.store import Added, Addition, Creation, Summary
 
 
 def head(raw: sqlite3.Connection, job: str) -> tuple[int, int]:
@@ -32,6 +32,35 @@ def head(raw: sqlite3.Connection, job: str) -> tuple[int, int]:
             todo="Upgrade dispatch here; other jobs are not affected.",
         )
     return row
+
+
+def create(raw: sqlite3.Connection, entry: Entry, summary: Summary) -> Summary:
+    """Write the header of a new job within a transaction. See ``Store.create``."""
+    taken = (
+        raw.execute(queries.BY_KEY, (summary.key,)).fetchone() if summary.key is not None else None
+    )
+    known = taken or raw.execute(queries.BY_ID, (summary.id,)).fetchone()
+    if known is not None:
+        if taken is None and not landed(raw, summary.id, (entry,)):
+            raise Conflict(
+                f"There is a job {summary.id} already.", todo="Submit again, for a new id."
+            )
+        return summary_of(known)
+    raw.execute(INSERT_JOB, summary_row(summary, entry.schema))
+    insert(raw, summary.id, (entry,))
+    return summary
+
+
+def make(raw: sqlite3.Connection, one: Creation) -> Summary | DispatchError:
+    """One creation among many of a transaction, as ``add`` is one append."""
+    try:
+        check(one.summary.id, 0, (one.entry,), one.summary)
+        with _undone_where_it_fails(raw):
+            return create(raw, one.entry, one.summary)
+    except DispatchError as error:
+        return error
+    except UnicodeEncodeError as error:
+        return faults.of_text(error, f"create job {one.summary.id}")
 
 
 def append(

@@ -7,7 +7,6 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dispatch.model.errors import Conflict
 from dispatch.spi.store import check_distinct
 from dispatch.stores import shared
 from dispatch.stores.shared import micros
@@ -15,20 +14,19 @@ from dispatch.stores.sqlite import identity, journal, queries, upkeep
 from dispatch.stores.sqlite.database import Database
 from dispatch.stores.sqlite.rows import (
     EVENT,
-    INSERT_JOB,
     entry_of,
     heartbeat_of,
     heartbeat_row,
     summary_of,
-    summary_row,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dispatch.model.base import Instant
+    from dispatch.model.errors import DispatchError
     from dispatch.model.journal import Entry
-    from dispatch.spi.store import Added, Addition, Heartbeat, Query, Summary, Turn
+    from dispatch.spi.store import Added, Addition, Creation, Heartbeat, Query, Summary, Turn
 
 PATIENCE = 10.0
 """Seconds to wait for other writers. They hold the lock for milliseconds; longer means that one hangs."""
@@ -120,21 +118,14 @@ class SqliteStore:
         """
         shared.check(summary.id, 0, (entry,), summary)
         with self._db.write(f"create job {summary.id}") as raw:
-            taken = (
-                raw.execute(queries.BY_KEY, (summary.key,)).fetchone()
-                if summary.key is not None
-                else None
-            )
-            known = taken or raw.execute(queries.BY_ID, (summary.id,)).fetchone()
-            if known is not None:
-                if taken is None and not journal.landed(raw, summary.id, (entry,)):
-                    raise Conflict(
-                        f"There is a job {summary.id} already.", todo="Submit again, for a new id."
-                    )
-                return summary_of(known)
-            raw.execute(INSERT_JOB, summary_row(summary, entry.schema))
-            journal.insert(raw, summary.id, (entry,))
-        return summary
+            return journal.create(raw, entry, summary)
+
+    def create_all(self, creations: Sequence[Creation]) -> tuple[Summary | DispatchError, ...]:
+        """Write the headers of new jobs by one transaction; see ``dispatch.spi.store.MultiCreator``."""
+        if not creations:
+            return ()
+        with self._db.write(f"create {len(creations)} jobs") as raw:
+            return tuple(journal.make(raw, one) for one in creations)
 
     def append(self, job: str, expected: int, entries: Sequence[Entry], summary: Summary) -> bool:
         """Append on version ``expected``, all or nothing. ``False`` where another writer has been there first.
