@@ -1,4 +1,4 @@
-"""Write the generated pages of docs/reference; ``python3 dev.py docs`` runs it, and a test keeps the pages true."""
+"""Write the generated pages of docs/reference, and the tables of the protocol; ``python3 dev.py docs`` runs it, and a test keeps the pages true."""
 
 from __future__ import annotations
 
@@ -42,6 +42,7 @@ from dispatch.model.policy import (
 )
 from dispatch.model.status import Cause, State
 from dispatch.shell.config import ClusterConfig, ConfigFile, SupervisorConfig
+from docs import protocol
 from docs.blocks import ROOT
 from docs.fields import Kind, field_table, honoured, spoken, struct_of, table
 from docs.meanings import CAUSES, STATES, charge, matched
@@ -212,6 +213,7 @@ def main() -> int:
     """Write every page anew."""
     for name, write in PAGES.items():
         (REFERENCE / name).write_text(write())
+    protocol.main()
     return 0
 
 
