@@ -172,6 +172,15 @@ def test_an_object_whose_comment_shows_another_object_makes_nobody_open_that(
     assert slurm.field(FIRST + 2, "Priority") == "0"
 
 
+def test_an_object_that_is_shown_twice_is_not_believed(slurm: FakeSlurm) -> None:
+    refs = started(3)
+    slurm.before("squeue", f'set -- "${{@/--jobs=/--jobs={FIRST + 1},}}"')
+    first, second, third = open_(refs)
+    assert (first, third) == (None, None)
+    assert isinstance(second, DispatchError)
+    assert slurm.field(FIRST + 1, "Priority") == "0"
+
+
 @pytest.mark.parametrize("command", ["release", "update"])
 def test_a_complaint_about_one_is_told_of_that_one(slurm: FakeSlurm, command: str) -> None:
     """As Slurm does: the others of the list are released and updated."""
@@ -242,7 +251,9 @@ def test_a_deadline_that_passes_between_a_release_and_its_clearing_leaves_a_gate
     """The begin time still gates it; that some of it was done is what is not known."""
     refs = started(OPENED_AT_ONCE + 2)
     slurm.before("scontrol", f'[ "$1" != release ] || {{ {TWO_HOURS_LATER}; }}')
-    assert kinds(open_(refs)) == [OutcomeUnknown] * 2 + [Expired] * OPENED_AT_ONCE
+    assert (
+        kinds(open_(refs, seconds=FOUR_HOURS)) == [OutcomeUnknown] * 2 + [Expired] * OPENED_AT_ONCE
+    )
     assert [slurm.field(FIRST + at, "StartTime") for at in range(2)] == [
         str(ref.base) for ref in refs[:2]
     ]

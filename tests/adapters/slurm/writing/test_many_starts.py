@@ -123,7 +123,8 @@ def test_one_that_is_refused_leaves_the_others_alone_whatever_it_read_of_its_scr
 ) -> None:
     (slurm.home / "said").write_text(said)
     slurm.before("sbatch", f'if [ "$at" -eq 2 ]; then {reads} cat said >&2; exit 1; fi')
-    asked = orders(3)
+    long = order_of(1, command=("echo", *["x" * 60_000] * 4))  # more than a pipe holds
+    asked = [order_of(0), long, order_of(2)]
     first, second, third = start(*asked)
     assert (first, third) == (ref_of(asked[0], FIRST), ref_of(asked[2], FIRST + 1))
     assert type(second) is kind
