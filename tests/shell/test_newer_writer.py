@@ -23,11 +23,6 @@ from shell.world import RESUBMIT, Process, World, ended, run, submission
 NEXT = SCHEMA + 1
 
 
-not_yet = pytest.mark.xfail(
-    reason="the older supervisor looks at the job each minute anew: it says so each time, claims it, and puts its due time off"
-)
-
-
 class NewerLedger(Ledger):
     """Writes events of the next schema."""
 
@@ -118,7 +113,6 @@ def test_the_older_leaves_that_job_alone_for_as_long_as_it_runs_and_goes_on_with
         site.world.view(site.theirs)
 
 
-@not_yet
 def test_the_newer_brings_that_job_to_its_end_beside_the_older(site: Site) -> None:
     site.pass_time(10)
     site.world.env.finish(site.theirs)
@@ -165,7 +159,6 @@ def test_status_says_so_of_that_job_alone(site: Site) -> None:
     assert "newer" not in told[site.ours]
 
 
-@not_yet
 def test_the_older_says_so_once(site: Site, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
         for _ in range(60):
@@ -174,7 +167,6 @@ def test_the_older_says_so_once(site: Site, caplog: pytest.LogCaptureFixture) ->
     assert len([r for r in caplog.records if site.theirs in r.getMessage()]) == 1
 
 
-@not_yet
 def test_the_older_puts_nothing_off_and_keeps_the_newer_waiting_for_one_claim_at_most(
     site: Site,
 ) -> None:

@@ -17,7 +17,14 @@ from msgspec.structs import replace
 from dispatch.core.ceasing import awaited, nodes_of, nodes_wanted
 from dispatch.core.deciding import next_step
 from dispatch.model.answers import Declarations
-from dispatch.model.errors import Conflict, DispatchError, NotFound, StoreError, Unavailable
+from dispatch.model.errors import (
+    Conflict,
+    DispatchError,
+    NewerSchema,
+    NotFound,
+    StoreError,
+    Unavailable,
+)
 from dispatch.model.status import Listing, NodeReport, Observation
 from dispatch.model.steps import Append, Call, Look, Rest
 from dispatch.model.view import JobView, ObjectView, Phase
@@ -47,6 +54,8 @@ class Standing:
     until: datetime | None = None
     version: int | None = None
     """The version of the record that this was decided on."""
+    newer: bool = False
+    """Whether a newer dispatch has written to the job: it is that one's alone, and so is when to look at it (12, T4)."""
 
 
 @dataclass(frozen=True)
@@ -127,7 +136,7 @@ class Engine:
                 views[job] = self._checked(kept.get(job) or self.ledger.view(job))
             except (StoreError, Conflict, NotFound) as error:
                 log.error("job %s is left alone: %s", job, error)  # noqa: TRY400 - said in words
-                standings[job] = Standing(job, self._now() + LEFT_ALONE, str(error))
+                standings[job] = self._left_alone(job, error)
         if not views:
             return standings
         requested = self._now()
@@ -266,10 +275,14 @@ class Engine:
                 return Standing(job, self._now() + self.poll, str(error))
             case DispatchError():
                 log.error("job %s: %s", job, error)
-                return Standing(job, self._now() + LEFT_ALONE, str(error))
+                return self._left_alone(job, error)
             case _:
                 log.error("job %s: an unforeseen fault", job, exc_info=error)
                 return Standing(job, self._now() + LEFT_ALONE, "an unforeseen fault; see the log")
+
+    def _left_alone(self, job: str, error: DispatchError) -> Standing:
+        newer = isinstance(error, NewerSchema)
+        return Standing(job, self._now() + LEFT_ALONE, str(error), newer=newer)
 
     def _decide(self, view: JobView, listing: Listing) -> Standing | Wanted | Unread | Growing:
         known = awaited(view)
