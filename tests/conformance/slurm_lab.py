@@ -218,6 +218,7 @@ class LabHarness(SlurmHarness):
         self.way = place / "way"
         self.way.write_text(DROP)
         self.way.chmod(0o755)
+        lab.text("alice", "mkdir", "-p", SEEN)
         tools = lab.path(TOOLS)
         tools.mkdir(exist_ok=True)
         for name in ("sbatch", "scontrol", "scancel", "date"):

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from conformance.allowed import differences, lines_of
+from conformance.telling import Telling, TellingHarness
 from dispatch.conformance import BACKEND, Outcome, run_suite
 from dispatch.conformance.harness import Harness
 from dispatch.conformance.memory import MemoryHarness
@@ -32,7 +33,8 @@ test_the_memory_adapter = backend_suite()
 @pytest.fixture
 def harness() -> Harness:
     """As a third party would write it; with everything, so that nothing is skipped."""
-    return MemoryHarness(**WORLDS["slurm with accounting and restarts"])
+    everything = {"AccountingHistory": {"value": "yes"}, "Output": {"value": "yes"}}
+    return TellingHarness(Telling, capabilities=everything, **RESTARTS)
 
 
 @pytest.mark.parametrize("world", WORLDS)

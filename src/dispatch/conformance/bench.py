@@ -21,6 +21,7 @@ from dispatch.spi.adapter import (
     Backend,
     CallMeta,
     CessationSignal,
+    Checker,
     Holder,
     HoldMeta,
     IdentityWeakener,
@@ -28,6 +29,7 @@ from dispatch.spi.adapter import (
     MultiFinder,
     MultiWriter,
     NativePolicyCompiler,
+    OutputReader,
     Requeuer,
     StartOrder,
     Watcher,
@@ -110,6 +112,22 @@ class Bench:
         backend = self.backend
         if not isinstance(backend, IdentityWeakener):
             raise Broken("the backend is no IdentityWeakener")
+        return backend
+
+    @property
+    def output(self) -> OutputReader:
+        """The backend as what can read output."""
+        backend = self.backend
+        if not isinstance(backend, OutputReader):
+            raise Broken("the backend is no OutputReader")
+        return backend
+
+    @property
+    def checker(self) -> Checker:
+        """The backend as what can check a job without its cluster."""
+        backend = self.backend
+        if not isinstance(backend, Checker):
+            raise Broken("the backend is no Checker")
         return backend
 
     @property

@@ -97,6 +97,14 @@ class Harness(ABC):
         """A job that runs until ``scheduler.finish`` or another power ends it."""
         return Job(command=("sleep", "600"))
 
+    def telling_job(self, text: str) -> Job:
+        """A job as ``job``, whose program says that as its output when it begins, and nothing else."""
+        raise CannotDo("the harness knows of no job that says something")
+
+    def faulty_job(self) -> Job:
+        """A job of which the adapter can make no object, whatever the cluster's state."""
+        raise CannotDo("the harness knows of no job that the adapter cannot make an object of")
+
     def impossible_job(self) -> Job:
         """A job that the scheduler refuses for good."""
         raise CannotDo("the harness knows of no job that the scheduler refuses for good")

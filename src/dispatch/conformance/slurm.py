@@ -25,6 +25,8 @@ from dispatch.spi.registry import open_backend
 
 PROGRAM = 'while sleep 0.1; do [ ! -e "$0" ] || . "$0"; done'
 """Waits for its file, and does what that says to its submission."""
+TELLING = 'printf %s "$0"; while sleep 0.1; do [ ! -e "$1" ] || . "$1"; done'
+"""The same, after it has said something."""
 
 
 class SlurmScheduler(Scheduler):
@@ -81,6 +83,17 @@ class SlurmHarness(Harness):
             time_limit=TimeLimit(minutes=10),
             output="/dev/null",
         )
+
+    def telling_job(self, text: str) -> Job:
+        """A program that says that first, into a file beside the one that it waits for."""
+        job = self.job()
+        waited_for = job.command[-1]
+        command = ("sh", "-c", TELLING, text, waited_for)
+        return replace(job, command=command, output=f"{waited_for}.out")
+
+    def faulty_job(self) -> Job:
+        """A job whose output has a name that Slurm would change."""
+        return replace(self.job(), output="a\\b")
 
     def tell(self, made: Made, words: str) -> None:
         """Write the file that a program waits for, whole at once."""
