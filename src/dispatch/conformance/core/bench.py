@@ -19,6 +19,7 @@ from dispatch.conformance.scheduler import Made, Scheduler
 from dispatch.conformance.verdicts import Broken, CannotDo, expect
 from dispatch.core.explaining import explain
 from dispatch.model.answers import Capability, Tristate
+from dispatch.model.job import Job
 from dispatch.model.journal import AnyEvent, Intended, Verb
 from dispatch.model.policy import Policy
 from dispatch.model.status import Cause, State
@@ -97,10 +98,12 @@ class CoreBench:
         """What a person can ask for."""
         return self.person.operator
 
-    async def submit(self, policy: Policy | None = None, **fields: Any) -> str:
-        """Submit a job, and return its id; nothing is started before time passes."""
-        job = replace(self.harness.job(), cluster=ALIAS, recovery=policy, **fields)
-        submitted = (await self.ask.submit(job)).id
+    async def submit(
+        self, policy: Policy | None = None, job: Job | None = None, **fields: Any
+    ) -> str:
+        """Submit this job or one of the harness, and return its id; nothing is started before time passes."""
+        spec = replace(job or self.harness.job(), cluster=ALIAS, recovery=policy, **fields)
+        submitted = (await self.ask.submit(spec)).id
         self._jobs.append(submitted)
         return submitted
 

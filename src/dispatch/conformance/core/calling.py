@@ -48,11 +48,10 @@ async def what_is_refused_for_now_is_tried_again(on: CoreBench) -> None:
 @check()
 async def what_is_refused_for_good_ends_the_job(on: CoreBench) -> None:
     """Rejected, with the scheduler's words, and never tried again (02)."""
-    job = on.harness.impossible_job()
-    submitted = await on.submit(policy(), command=job.command, partition=job.partition)
-    view = await on.ends_as(submitted, State.FAILED, Cause.REJECTED)
+    job = await on.submit(policy(), on.harness.impossible_job())
+    view = await on.ends_as(job, State.FAILED, Cause.REJECTED)
     expect(bool(view.verdict and view.verdict.detail.reason), "the scheduler's words are not told")
-    expect_same(on.intents(submitted), [Verb.START], "what was asked of the scheduler")
+    expect_same(on.intents(job), [Verb.START], "what was asked of the scheduler")
 
 
 @check()

@@ -72,12 +72,12 @@ async def the_same_key_and_spec_give_the_same_job_and_another_spec_is_a_conflict
     on: CoreBench,
 ) -> None:
     """A submission whose reply was lost is simply made again (02, protocol 9)."""
-    command = on.harness.job().command
-    first = await on.submit(key="nightly", command=command)
-    again = await on.submit(key="nightly", command=command)
+    spec = on.harness.job()
+    first = await on.submit(job=spec, key="nightly")
+    again = await on.submit(job=spec, key="nightly")
     expect_same(again, first, "the job of the same key")
     with refused(Conflict):
-        await on.submit(key="nightly", command=("another",))
+        await on.submit(job=spec, key="nightly", command=("another",))
 
 
 @check()
