@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
+import signal
+import subprocess
+import sys
 from datetime import timedelta
 from pathlib import Path
 
@@ -188,3 +192,24 @@ def test_our_own_records_are_a_history(bench: Bench) -> None:
         said = simulate("--history", history, "--seeds", "3", "--days", "5")
         assert said.code == Exit.OK, said.err
         assert re.search(r"Preempted: \d times in the history, once in 2h", said.out)
+
+
+def test_ctrl_c_ends_all_processes_at_once_with_a_word(place: Path) -> None:
+    words = [
+        sys.executable,
+        "-m",
+        "dispatch.cli.main",
+        "simulate",
+        "job.yaml",
+        *WEATHER[:4],
+        "--seeds",
+        "9999",
+    ]
+    with subprocess.Popen(
+        words, cwd=place, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    ) as process:  # fmt: skip
+        assert process.stderr is not None
+        assert "simulating" in process.stderr.readline()
+        os.killpg(process.pid, signal.SIGINT)
+        assert "interrupted" in process.stderr.read()
+        assert process.wait() == Exit.INTERRUPTED

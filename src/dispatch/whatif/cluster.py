@@ -58,6 +58,8 @@ class Cluster:
         rules = job.policy.rules if job.policy else ()
         largest = max(job.nodes, *(rule.with_.nodes or 0 for rule in rules if rule.with_), 0)
         self._base = job.nodes
+        # So many nodes are named as a rule can exclude; a lost one is named by its cause. Nothing is decided on the others,
+        # which all answer, and to list thousands with each execution would take nearly all of the time.
         self._told = max(
             (rule.exclude_nodes.max for rule in rules if rule.exclude_nodes), default=1
         )
@@ -112,15 +114,7 @@ class Cluster:
         execution = Execution(
             submission, opened, started, ended, job.nodes, end.cause, spent, ended - started - end.ran
         )  # fmt: skip
-        return Fate(execution, self._tell(names, detail), end.cause, detail, cut=cut)
-
-    def _tell(self, names: tuple[str, ...], detail: Detail) -> tuple[str, ...]:
-        """Name as many nodes as a rule can exclude, and the lost one: nothing is decided on the others, which all answer.
-
-        To list thousands with each execution would take nearly all of the time.
-        """
-        told = names[: self._told]
-        return (*told, *(name for name in detail.nodes if name not in told))
+        return Fate(execution, names[: self._told], end.cause, detail, cut=cut)
 
     def _place(
         self, count: int, excluded: frozenset[str], ready: int

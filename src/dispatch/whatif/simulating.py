@@ -6,7 +6,6 @@ import multiprocessing
 import signal
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 
 from dispatch.core.planning import make_plan
@@ -68,13 +67,10 @@ def _in_processes(game: partial[Run], seeds: Sequence[int | None], processes: in
     # Not forked: the calling program may have threads, whose locks a child would inherit.
     context = multiprocessing.get_context("spawn")
     workers = min(processes, len(seeds))
-    chunk = max(len(seeds) // (workers * 4), 1)
-    with ProcessPoolExecutor(workers, mp_context=context, initializer=_leave_to_parent) as pool:
-        try:
-            return list(pool.map(game, seeds, chunksize=chunk))
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+    chunk = max(len(seeds) // (workers * 8), 1)
+    # Not a pool of concurrent.futures, which at Ctrl-C would wait for what its processes are at.
+    with context.Pool(workers, initializer=_leave_to_parent) as pool:
+        return pool.map(game, seeds, chunksize=chunk)
 
 
 def _leave_to_parent() -> None:

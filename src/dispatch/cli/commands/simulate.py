@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -253,7 +253,10 @@ def _with_policy(job: Job, name: str, config: Config) -> Job:
 
 def _processes() -> int:
     """Count the processors to use: those that this process may have, and never all of a login node."""
-    return min(len(os.sched_getaffinity(0)), MOST_PROCESSES)
+    affinity: Callable[[int], set[int]] | None = getattr(
+        os, "sched_getaffinity", None
+    )  # not everywhere
+    return min(len(affinity(0)) if affinity else os.cpu_count() or 1, MOST_PROCESSES)
 
 
 def _draw(reports: Sequence[Report], svg: Path | None, html: Path | None) -> None:
