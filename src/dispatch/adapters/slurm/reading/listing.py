@@ -21,7 +21,7 @@ FIELDS = ("JobID", "Name", "State", "Comment")
 # All states are asked for and told apart here: squeue's own idea of what has not ended leaves out what is suspended.
 _LISTING = """\
 begin living
-rows=$(bounded squeue --noheader --states=all --me -O "$3"); rc=$?
+rows=$(bounded squeue --noheader --all --states=all --me -O "$3"); rc=$?
 printf '%s\\n' "$rows" | grep -a -e "$4"
 end $rc
 """

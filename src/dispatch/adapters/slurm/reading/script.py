@@ -63,15 +63,16 @@ boot() {
 """
 
 _QUEUE = """\
+# --all: a job in a hidden partition would not be shown, not even to its owner.
 asked_for() { case $1 in dj-*) which=--name=$1 ;; *) which=--jobs=$1 ;; esac; }
 queue() {
   printf '%s\\n' "$chunks" | while IFS= read -r line; do
     begin queue
     asked_for "$line"
     if [ $old = yes ]; then
-      bounded env SLURM_TIME_FORMAT=%s squeue --noheader --states=all --me "$which" -O "$queue_format"
+      bounded env SLURM_TIME_FORMAT=%s squeue --noheader --all --states=all --me "$which" -O "$queue_format"
     else
-      bounded squeue --json --states=all --me "$which"
+      bounded squeue --json --all --states=all --me "$which"
     fi
     end $?
   done
