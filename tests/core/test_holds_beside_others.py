@@ -4,9 +4,21 @@ from __future__ import annotations
 
 import pytest
 
-from core.builders import calls, held, opened, record, row, settled_step
+from core.builders import (
+    calls,
+    held,
+    opened,
+    read,
+    record,
+    row,
+    running,
+    settled_step,
+    started,
+    tell,
+)
 from dispatch.model.journal import HoldAsked, ReleaseAsked, Verb
-from dispatch.model.status import By, Gate, Observation
+from dispatch.model.status import By, Gate, HoldSeen, Observation
+from dispatch.model.view import Phase
 
 
 @pytest.mark.parametrize(
@@ -23,3 +35,18 @@ def test_a_hold_of_ours_is_not_released_while_somebody_else_holds_too(shown: Obs
     view, made = settled_step(view, shown)
     assert row(made) == "watch"
     assert calls(settled_step(view, held(instance=3))[1]) == (Verb.RELEASE, 1)
+
+
+def test_a_gate_that_is_lost_beneath_our_hold_still_awaits_its_open() -> None:
+    # Half an open or a release by hand takes the gate's flag, and our hold its begin time.
+    shown = held(instance=1, gate=Gate.OPEN)
+    view, made = settled_step(record(*started(), HoldAsked(instance=1, by="alice")), shown)
+    assert view.objects[1].phase is Phase.GATED
+    assert calls(made) == (Verb.OPEN, 1)
+    view = tell(record(*started(), read(shown)), *opened()[len(started()) :])
+    assert calls(settled_step(view, shown)[1]) == (Verb.RELEASE, 1)
+
+
+def test_what_runs_without_its_open_is_live_whatever_holds_it() -> None:
+    view, _ = settled_step(record(*started()), running(hold=HoldSeen(instance=1)))
+    assert view.objects[1].phase is Phase.OPEN

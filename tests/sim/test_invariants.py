@@ -153,11 +153,6 @@ def test_s2_leaves_to_people_what_they_have_opened_themselves() -> None:
     told = Told(*started())
     told.history.opened_by_hand.add("ref-1")
     assert invariants.began_without_an_open(told.history, told.begin()) is None
-    told = Told(*started())
-    told.history.released_by_hand.add("ref-1")
-    assert invariants.began_without_an_open(told.history, told.begin())  # its begin time stands
-    told.write(Intended(intent=intent(Verb.HOLD, instance=1)))
-    assert invariants.began_without_an_open(told.history, told.begin()) is None
 
 
 # --- S3

@@ -280,7 +280,8 @@ def _seen(known: ObjectView, observation: Observation, sent: datetime, boot: str
         ended = None
     elif ended is None or ended.boot != boot:
         ended = Sighting(sent=sent, boot=boot)
-    before, known = known.phase, _move(known, move_of(observation))
+    move = Move.SEEN_GATED if _waits_for_release(known, observation) else move_of(observation)
+    before, known = known.phase, _move(known, move)
     if known.phase is Phase.TAINTED and before is Phase.ENDED:
         known = replace(known, why=known.why or "the controller forgot its end")
     return replace(
@@ -293,6 +294,16 @@ def _seen(known: ObjectView, observation: Observation, sent: datetime, boot: str
         missing=None,
         boot=boot,
     )
+
+
+def _waits_for_release(known: ObjectView, observation: Observation) -> bool:
+    """Whether an object that was never opened waits under our own hold, whatever has become of its gate (12, O5).
+
+    The hold has taken the gate's begin time; half an open, or a release by hand, may have taken its flag. Its Open is still
+    to be recorded, and it cannot run before our release.
+    """
+    held = observation.hold is not None and observation.hold.instance is not None
+    return held and known.phase is Phase.GATED and observation.state is State.PENDING
 
 
 def has_run(observation: Observation) -> bool:

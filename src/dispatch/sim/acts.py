@@ -6,10 +6,11 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, assert_never
 
 from dispatch.adapters.memory import Relaunch
 from dispatch.model.errors import DispatchError
+from dispatch.sim.scenario import Kind
 
 if TYPE_CHECKING:
     from dispatch.adapters.memory.records import WorldObject
@@ -138,7 +139,6 @@ def _hold_by_hand(site: Site, ref: str, draw: Stream) -> None:
 
 
 def _release(site: Site, do: Callable[[str], object], ref: str) -> None:
-    site.history_of(site.world.named(ref)).released_by_hand.add(ref)
     with suppress(DispatchError):
         do(ref)
     site.begun()
@@ -247,6 +247,28 @@ def react(site: Site, what: str) -> None:
         site.loop.call_later(
             draw.waiting(climate.within), _befall, site, act, f"after {what}: {act.name}", draw
         )
+
+
+def strike(site: Site, who: str, kind: Kind) -> None:
+    """Let something strike just now, with the numbers that a scenario has for it; what strikes a process is its own."""
+    match kind:
+        case Kind.CRASH | Kind.PARTLY:
+            site.loop.call_soon(_crash_now, site, kind is Kind.PARTLY)
+        case Kind.HANG:
+            site.env.hang()
+            site.loop.call_later(40, _resume, site, True)
+        case Kind.POWER:
+            site.loop.call_soon(_cut_power, site, site.chance.stream(f"power {who}"))
+        case Kind.DIE | Kind.LOST | Kind.LATE:
+            pass
+        case _:
+            assert_never(kind)
+
+
+def _crash_now(site: Site, partly: bool) -> None:  # noqa: FBT001 - a timer passes no keywords
+    site.env.crash(partly=partly)
+    site.forget()
+    site.loop.call_later(5, _reboot, site, Relaunch.OTHER_NODES)
 
 
 def make_good(site: Site) -> None:

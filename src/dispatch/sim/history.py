@@ -8,6 +8,7 @@ from typing import TypeVar, cast
 
 from dispatch.adapters.memory.records import Execution
 from dispatch.model.journal import Accepted, Entry, Event
+from dispatch.model.status import Cause
 
 E = TypeVar("E", bound=Event)
 
@@ -56,8 +57,6 @@ class History:
     begun: list[Begun] = field(default_factory=list[Begun])
     opened_by_hand: set[str] = field(default_factory=set[str])
     """Refs of objects whose gate a person has opened by hand."""
-    released_by_hand: set[str] = field(default_factory=set[str])
-    """Refs of objects that a person or an administrator has released by hand."""
     unlaunched: set[str] = field(default_factory=set[str])
     """Refs of objects whose launch has truly failed."""
     cancelled: set[str] = field(default_factory=set[str])
@@ -68,6 +67,8 @@ class History:
     """The newest object that each process has read to have succeeded, where its last read showed one."""
     bereft: set[int] = field(default_factory=set[int])
     """Serials of executions of which a node was truly lost while they lived."""
+    befell: dict[int, set[Cause]] = field(default_factory=dict[int, set[Cause]])
+    """By the serial of an execution, what the scheduler has truly done to it; more than one can be true of its end."""
     forgetful: bool = False
     """Whether the controller has ever crashed since the job was accepted."""
     set_back: list[int] = field(default_factory=list[int])

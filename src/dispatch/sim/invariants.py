@@ -61,26 +61,14 @@ def two_live(history: History, first: Execution, second: Execution) -> str | Non
 
 def began_without_an_open(history: History, new: Begun) -> str | None:
     """S2: nothing runs whose Open was not recorded as intended first."""
-    if _opens(history, new.ref) or gate_was_taken_away(history, new.ref):
+    if _opens(history, new.ref) or opened_by_a_person(history, new.ref):
         return None
     return f"{new.ref} runs, and no Open of it was recorded before"
 
 
-def gate_was_taken_away(history: History, ref: str) -> str | None:
-    """Say what opened an object that we never did: a person set its begin time, or released its gate before our hold.
-
-    The gate is a hold flag and a begin time (12, O5). A release by hand takes the flag; a hold that is placed afterwards takes
-    the begin time, and with its own release the object runs.
-    """
-    if ref in history.opened_by_hand:
-        return "a person opened it by hand"
-    held = any(
-        event.intent.verb is Verb.HOLD and event.intent.ref == ref
-        for event in history.events(Intended)
-    )
-    if held and ref in history.released_by_hand:
-        return "a release by hand and a hold of ours have taken both halves of its gate"
-    return None
+def opened_by_a_person(history: History, ref: str) -> str | None:
+    """Say that a person has opened an object by hand, which nothing of ours can prevent."""
+    return "a person opened it by hand" if ref in history.opened_by_hand else None
 
 
 def _opens(history: History, ref: str) -> list[Told]:
@@ -103,7 +91,7 @@ def began_while_held(history: History, new: Begun) -> str | None:
             and isinstance(hold, HoldAsked)
             and hold.instance not in released
             and hold.by != HOLD_BY_CESSATION
-            and not gate_was_taken_away(history, new.ref)
+            and not opened_by_a_person(history, new.ref)
             and all(opened.place > told.place for opened in _opens(history, new.ref))
             and told is history.told(HoldAsked)[-1]
         ):
@@ -329,6 +317,7 @@ def _causes_of(history: History, execution: Execution) -> Iterator[Cause | None]
         yield cause
         if cause is Cause.SIGNALLED and not history.counts_restarts:
             yield Cause.NON_ZERO_EXIT  # all that a container tells of a signal is 128 and its number
+    yield from history.befell.get(execution.serial, ())
     if execution.serial in history.bereft:
         yield Cause.NODE_LOST  # both are true of a program that ended on a lost node
 

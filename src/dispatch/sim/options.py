@@ -8,6 +8,7 @@ from datetime import timedelta
 
 from dispatch.adapters.memory import ShapeName
 from dispatch.sim.climate import MIXED, Climate
+from dispatch.sim.scenario import Scenario, Strike
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,9 @@ class Options:
     storm: timedelta = timedelta(minutes=40)
     patience: timedelta = timedelta(hours=3)
     climate: Climate = MIXED
+    scenario: Scenario | None = None
+    """A life of one job in which nothing is drawn; ``strikes`` are what befalls it."""
+    strikes: tuple[Strike, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dispatch.model.errors import Conflict, Finished, NotFound
@@ -22,7 +23,15 @@ if TYPE_CHECKING:
 class Person:
     """One who wants one job, and changes his mind now and then."""
 
-    def __init__(self, site: Site, job: Job, label: str, records: Records) -> None:
+    def __init__(
+        self,
+        site: Site,
+        job: Job,
+        label: str,
+        records: Records,
+        asks: tuple[tuple[float, str], ...] = (),
+    ) -> None:
+        self.asks = asks
         self.site = site
         self.records = records
         self.job = job
@@ -33,6 +42,9 @@ class Person:
 
     async def live(self) -> None:
         """Submit the job at some moment, and ask for this and that later."""
+        if self.site.options.scenario is not None:
+            await self._follow()
+            return
         draw = self.draw
         await asyncio.sleep(draw.between(0, 0.3) * self.site.weather.seconds)
         drives = draw.happens(0.4)
@@ -41,6 +53,13 @@ class Person:
             await self._change_of_mind(
                 number, self.site.chance.stream(f"{self.label} asks {number}")
             )
+
+    async def _follow(self) -> None:
+        """Submit the job at once, and ask for what the scenario says, so many seconds after the start."""
+        await self._do(lambda process: self._submit(process, drives=False))
+        for at, what in self.asks:
+            await asyncio.sleep(max(0.0, at - self.site.now))
+            await self._do(partial(self._ask, what=what, length=timedelta()))
 
     async def _change_of_mind(self, number: int, draw: Stream) -> None:
         await asyncio.sleep(draw.waiting(0.3 * self.site.weather.seconds))

@@ -14,6 +14,7 @@ from dispatch.shell.operator import Operator
 from dispatch.shell.supervisor import Supervisor
 from dispatch.sim.hosts import HostClock
 from dispatch.sim.records import Records, RecordsStore
+from dispatch.sim.scenario import Kind
 from dispatch.sim.wire import open_wire
 from dispatch.spi.adapter import AdapterConfig
 from dispatch.testing.points import Crash
@@ -62,7 +63,10 @@ class Process:
         if what:
             self.site.step(self.name, what)
             self.points += 1
-            if self.points == self.fatal and self.site.faults.allow(f"{self.name} dies"):
+            struck = self.site.strikes.get(self.site.steps) is Kind.DIE
+            if struck or (
+                self.points == self.fatal and self.site.faults.allow(f"{self.name} dies")
+            ):
                 self.die()
                 raise Crash
 

@@ -66,6 +66,9 @@ async def _weather(site: Site) -> None:
     """Let the storm pass, make everything good, and see all come to rest."""
     site.scheduler.tick()
     acts.plan(site)
+    if site.options.scenario is not None and site.options.scenario.room_at:
+        site.env.set_capacity(0)
+        site.loop.call_later(site.options.scenario.room_at, site.env.set_capacity, None)
     await asyncio.sleep(site.weather.seconds)
     site.faults.ceased = True
     site.step("weather", "the faults cease")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from dispatch.adapters.memory.records import Execution, Stage
 from dispatch.model.errors import DispatchError
+from dispatch.model.status import Cause
 from dispatch.sim.climate import only
 
 if TYPE_CHECKING:
@@ -32,6 +33,13 @@ ENDS: tuple[tuple[str, float], ...] = (
     ("is requeued by somebody", 0.7),
     ("loses its node", 2.5),
 )
+
+
+DONE_BY_THE_SCHEDULER = {
+    "times out": Cause.TIMEOUT,
+    "is preempted": Cause.PREEMPTED,
+    "is requeued by somebody": Cause.REQUEUED,
+}
 
 
 class Scheduler:
@@ -90,6 +98,8 @@ class Scheduler:
         length, fate = 1 + draw.waiting(self._length), draw.weighed(self._ends)
         if site.faults.ceased:
             length, fate = draw.between(1, LONGEST_REST), "succeeds"
+        elif site.options.scenario is not None:
+            length, fate = site.options.scenario.fate(execution.serial)
         elif fate != "succeeds" and not site.faults.allow(f"{name} {fate}"):
             fate = "succeeds"
         site.loop.call_later(length, self._meet, item, execution, fate, draw)
@@ -103,10 +113,13 @@ class Scheduler:
         if site.faults.ceased:
             fate = "succeeds"
         try:
-            self._do(item, execution, fate, draw)
+            fate = self._do(item, execution, fate, draw)
         except DispatchError:
             site.loop.call_later(20, self._meet, item, execution, "succeeds", draw)
         else:
+            if (cause := DONE_BY_THE_SCHEDULER.get(fate)) is not None:
+                befell = site.history_of(item).befell
+                befell.setdefault(execution.serial, set()).add(cause)
             site.step("cluster", f"{site.label(execution.job)} {execution.epoch} {fate}")
             if fate == "loses its node":
                 # Its program knows nothing of that, and goes on to its own end.
@@ -116,12 +129,14 @@ class Scheduler:
         site.begun()
         self.stir()
 
-    def _do(self, item: WorldObject, execution: Execution, fate: str, draw: Stream) -> None:
+    def _do(self, item: WorldObject, execution: Execution, fate: str, draw: Stream) -> str:
+        """Let it happen; what the controller does not believe to run can only come to an end of its own. Returns what happened."""
         world, env = self._site.world, self._site.env
         ref = world.shape.ref(item)
         newest = bool(item.live) and item.live[-1] is execution
         current = newest and item.record.stage is Stage.RUNNING and world.believed(execution)
-        match fate if current else "succeeds":
+        fate = fate if current else "succeeds"
+        match fate:
             case "exits with 1":
                 env.finish(ref, 1)
             case "exits with 137":
@@ -145,6 +160,7 @@ class Scheduler:
                 env.finish(ref)
             case _:
                 world.machines.end(execution, "0:0", None, world.now)
+        return fate
 
     def cease(self) -> None:
         """Let everything that runs come to a success soon."""

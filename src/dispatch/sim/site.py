@@ -21,7 +21,7 @@ from dispatch.model.quantity import Duration
 from dispatch.shell.supervisor import Round
 from dispatch.shell.sweeping import EVERY
 from dispatch.sim import invariants, rules
-from dispatch.sim.acts import react
+from dispatch.sim.acts import react, strike
 from dispatch.sim.chance import Chance, Stream
 from dispatch.sim.coverage import Coverage
 from dispatch.sim.history import Begun, History
@@ -50,7 +50,9 @@ class Site:
         self.chance = Chance(seed)
         self.faults = Faults(options.only, enabled=options.faults)
         draw = self.chance.stream("site")
-        self.settings = random_settings(draw, options)
+        scenario = options.scenario
+        self.settings = scenario.settings if scenario else random_settings(draw, options)
+        self.strikes = {strike.step: strike.kind for strike in options.strikes}
         self.weather = Weather(
             self.chance,
             self.faults,
@@ -63,7 +65,9 @@ class Site:
         self.env: Env = MemoryBackend(self.world, alias="c").env
         self.records = Records(ulid(0, draw.data(10)))
         self.others: Records | None = None
-        if draw.happens(0.25):  # another store of the same account, on a laptop say
+        if not scenario and draw.happens(
+            0.25
+        ):  # another store of the same account, on a laptop say
             self.others = Records(ulid(0, draw.data(10)), "other simulated records")
         self.stores = [self.records, *([self.others] if self.others else [])]
         for records in self.stores:
@@ -71,7 +75,11 @@ class Site:
         self.hosts = [HostClock(loop, START, self.offset(draw)) for _ in range(3)]
         self.logins = [HostClock(loop, START, self.offset(draw)) for _ in range(2)]
         self.clocks = [*self.hosts, *self.logins]
-        self.poll = timedelta(seconds=draw.weighed(((10.0, 1.0), (45.0, 2.0), (120.0, 2.0))))
+        self.poll = (
+            timedelta(seconds=30)
+            if scenario
+            else timedelta(seconds=draw.weighed(((10.0, 1.0), (45.0, 2.0), (120.0, 2.0))))
+        )
         self.histories: dict[str, History] = {}
         self.processes: list[Process] = []
         self.commands: set[asyncio.Task[None]] = set()
@@ -135,6 +143,8 @@ class Site:
         self.steps += 1
         if self.options.trace:
             self.lines.append(Line(self.steps, self.now, who, what))
+        if self.steps in self.strikes:
+            strike(self, who, self.strikes[self.steps])
         if self.steps == self.options.stop_at:
             self.end()
 
@@ -210,7 +220,7 @@ class Site:
         self._objects = len(self.world.objects)
 
     def _check_begun(self, history: History, new: Begun) -> None:
-        if why := invariants.gate_was_taken_away(history, new.ref):
+        if why := invariants.opened_by_a_person(history, new.ref):
             self.excused.append(why)
         if any(b.execution.epoch == new.execution.epoch for b in history.begun[:-1]) and (
             why := invariants.epoch_was_set_back(history)
@@ -344,6 +354,9 @@ class Site:
             self.loop.call_later(tick, _set, woken)
 
     def _people(self, count: int) -> list[Person]:
+        if self.options.scenario is not None:
+            scenario = self.options.scenario
+            return [Person(self, scenario.job, "j1", self.records, asks=scenario.asks)]
         labels = [(f"j{number}", self.records) for number in range(1, count + 1)]
         if self.others is not None:
             labels.append(("k1", self.others))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -18,6 +19,7 @@ from dispatch.model.answers import Answers, ClusterIdentity, Declarations
 from dispatch.model.errors import DispatchError, OutcomeUnknown, Unavailable
 from dispatch.model.status import NodeReport, Observation, State
 from dispatch.sim.acts import react
+from dispatch.sim.scenario import Kind
 from dispatch.spi.adapter import CallMeta, HoldMeta, Living, Reading, StartOrder
 from dispatch.testing.points import Crash
 
@@ -95,9 +97,20 @@ class Wire:
     async def _write(self, name: str, job: str, call: Call[T]) -> T:
         journey = self.site.weather.write(self.site.numbered(name), self.site.now)
         await self._leg(journey.request, name)
+        journey = self._struck(journey)
         reply: asyncio.Future[T | DispatchError] = self.site.loop.create_future()
         self._begin(journey, job, call, reply)
         return await self._hear(journey, name, reply)
+
+    def _struck(self, journey: Journey) -> Journey:
+        match self.site.strikes.get(self.site.steps):
+            case Kind.LOST:
+                return replace(journey, lost=True)
+            case Kind.LATE:
+                bound = self.declarations.call_bound.total_seconds()
+                return replace(journey, lost=True, landing=0.99 * bound)
+            case _:
+                return journey
 
     def _begin(
         self,
