@@ -97,3 +97,17 @@ def test_the_command_gives_the_code_1_and_a_line_that_replays_what_breaks_a_rule
         assert command(*line.split()[1:]).code == Exit.ENDED_OTHERWISE
         small = command(*line.split()[1:], "--shrink")
     assert "def test_seed_" in small.out
+
+
+def test_the_command_strikes_at_every_step_of_a_scenario() -> None:
+    said = command("dev", "sim", "--enumerate", "a job is stopped while it starts")
+    assert said.code == Exit.OK
+    assert said.out.splitlines()[-1].endswith(" cases, 0 of them break a rule")
+    told = command("dev", "sim", "--enumerate", "a job is stopped while it starts", "--json")
+    assert json.loads(told.out)["violations"] == []
+
+
+def test_the_command_names_the_scenarios_where_one_is_not_known() -> None:
+    said = command("dev", "sim", "--enumerate", "a job flies")
+    assert said.code == Exit.USAGE
+    assert "a job succeeds" in said.err

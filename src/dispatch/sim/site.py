@@ -8,23 +8,19 @@ from contextlib import contextmanager, suppress
 from datetime import timedelta
 from typing import Any
 
-from msgspec.structs import replace
-
-from dispatch.adapters.memory import Env, MemoryBackend, Settings, ShapeName, World
+from dispatch.adapters.memory import Env, MemoryBackend, ShapeName, World
 from dispatch.adapters.memory.answers import declarations_of
 from dispatch.adapters.memory.records import WorldObject
-from dispatch.model.answers import Answer, Capability, Tristate
 from dispatch.model.epoch import ulid
 from dispatch.model.errors import DispatchError
 from dispatch.model.journal import Accepted, Entry
-from dispatch.model.quantity import Duration
 from dispatch.shell.supervisor import Round
 from dispatch.shell.sweeping import EVERY
 from dispatch.sim import invariants, rules
 from dispatch.sim.acts import react, strike
 from dispatch.sim.chance import Chance, Stream
 from dispatch.sim.coverage import Coverage
-from dispatch.sim.history import Begun, History
+from dispatch.sim.history import Begun, History, tell
 from dispatch.sim.hosts import HostClock
 from dispatch.sim.jobs import random_job
 from dispatch.sim.options import Line, Options, Violation
@@ -32,6 +28,7 @@ from dispatch.sim.people import Person
 from dispatch.sim.process import Process
 from dispatch.sim.records import Kept, Records
 from dispatch.sim.scheduler import Scheduler
+from dispatch.sim.settings import random_settings
 from dispatch.sim.weather import Faults, Weather
 from dispatch.testing.clock import START
 from dispatch.testing.loop import SimulatedLoop
@@ -171,7 +168,7 @@ class Site:
                 self.histories[job] = self._history(job, event.job.name)
             history = self.histories[job]
             new = history.write(entry, self.world.now)
-            self.step(history.label, told(entry) if self.options.trace else "")
+            self.step(history.label, tell(entry) if self.options.trace else "")
             if isinstance(event, invariants.CHECKED):
                 for rule, broken in invariants.ON_WRITTEN:
                     if what := broken(history, new):
@@ -376,37 +373,3 @@ def _hear(task: asyncio.Task[None]) -> None:
 def _set(future: asyncio.Future[None]) -> None:
     if not future.done():
         future.set_result(None)
-
-
-def told(entry: Entry) -> str:
-    """Tell an event in one line."""
-    fields = {
-        name: value
-        for name in entry.event.__struct_fields__
-        if (value := getattr(entry.event, name)) not in (None, "", ())
-        and name not in ("job", "plan", "declarations", "observation", "cluster", "spec_hash")
-    }
-    seen = getattr(entry.event, "observation", None)
-    if seen is not None:
-        fields["seen"] = (
-            f"{seen.state} {seen.cause or ''} R{seen.restarts} gate {seen.gate} {seen.hold or ''}"
-        )
-    return f"{entry.version}: {type(entry.event).__name__} {fields}"
-
-
-def random_settings(draw: Stream, options: Options) -> Settings:
-    """Draw how the cluster behaves."""
-    accounts = Answer(value=Tristate.YES if draw.happens(0.6) else Tristate.NO)
-    drawn = Settings(
-        shape=options.shape,
-        nodes=draw.whole(4, 7),
-        slurmd_timeout=Duration(seconds=draw.whole(20, 200)),
-        min_job_age=Duration(seconds=draw.weighed(((300, 3.0), (60, 1.0)))),
-        cleaning_time=Duration(seconds=draw.weighed(((0, 2.0), (8, 1.0)))),
-        max_job_id=draw.weighed(((67_043_328, 4.0), (6, 1.0))),
-        revival=draw.happens(0.15),
-        requeue_delay=Duration(seconds=121),
-        submit_time_moves=draw.happens(0.5),
-        capabilities={Capability.ACCOUNTING_HISTORY: accounts},
-    )
-    return replace(drawn, **dict(options.climate.settings))

@@ -16,8 +16,11 @@ from dispatch.adapters.memory import ShapeName
 from dispatch.cli.exits import Exit
 from dispatch.cli.options import Common, common_options
 from dispatch.cli.terminal import Cell, clean, emit, say, table, width
+from dispatch.model.errors import Invalid
 from dispatch.sim import Options, Outcome, Tally, hunt, run
 from dispatch.sim.coverage import all_moves, all_rows
+from dispatch.sim.enumerating import Case, enumerate_strikes
+from dispatch.sim.scenario import SCENARIOS
 from dispatch.sim.shrinking import Shrunk, as_test, shrink
 
 
@@ -53,6 +56,19 @@ from dispatch.sim.shrinking import Shrunk, as_test, shrink
 )
 @click.option("--calm", is_flag=True, help="No faults at all.")
 @click.option("--shrink", "small", is_flag=True, help="Make a seed that breaks a rule small.")
+@click.option(
+    "--enumerate",
+    "scenario",
+    metavar="NAME",
+    help="Instead: strike at every step of this scenario, or of all of them.",
+)
+@click.option(
+    "--pairs",
+    type=click.IntRange(0),
+    default=0,
+    metavar="N",
+    help="With --enumerate: strike twice, at most N steps apart.",
+)
 @click.option("--coverage", is_flag=True, help="List what was not reached.")
 @common_options
 def sim(common: Common, **asked: Any) -> int:
@@ -73,6 +89,8 @@ def sim(common: Common, **asked: Any) -> int:
         stop_at=asked["stop_at"],
         coverage=asked["coverage"],
     )
+    if asked["scenario"] is not None:
+        return _enumerate(asked["scenario"], asked["pairs"], as_json=as_json)
     if (seed := asked["seed"]) is not None:
         return _replay(seed, options, small=asked["small"], as_json=as_json)
     seeds = range(asked["first_seed"], asked["first_seed"] + asked["seeds"])
@@ -198,6 +216,30 @@ def _replay(seed: int, options: Options, *, small: bool, as_json: bool) -> int:
 
 def _traced(options: Options) -> Options:
     return replace(options, trace=True)
+
+
+def _enumerate(name: str, pairs: int, *, as_json: bool) -> int:
+    """Strike at every step of a scenario, or of all."""
+    if name != "all" and name not in SCENARIOS:
+        known = "; ".join(SCENARIOS)
+        raise Invalid(f"There is no scenario {name!r}.", todo=f"Take all, or one of: {known}.")
+    broken: list[Case] = []
+    counts: dict[str, int] = {}
+    for scenario in SCENARIOS.values() if name == "all" else (SCENARIOS[name],):
+        counts[scenario.name] = 0
+        for case in enumerate_strikes(scenario, pairs=pairs):
+            counts[scenario.name] += 1
+            if case.wrong:
+                broken.append(case)
+                if not as_json:
+                    say(clean(str(case)))
+    if as_json:
+        emit({"cases": counts, "violations": [str(case) for case in broken]})
+    else:
+        rows = [(Cell(str(count)), Cell(scenario)) for scenario, count in counts.items()]
+        say(table(("CASES", "SCENARIO"), rows, width()))
+        say(["", f"{sum(counts.values())} cases, {len(broken)} of them break a rule"])
+    return Exit.ENDED_OTHERWISE if broken else Exit.OK
 
 
 def _make_small(seed: int, options: Options, *, as_json: bool) -> int:
