@@ -37,6 +37,7 @@ from dispatch.model.journal import (
     Ended,
     Intended,
     Outcome,
+    Proof,
     Settled,
     StopAsked,
     Verb,
@@ -330,6 +331,17 @@ def test_a_success_learnt_while_the_next_is_still_gated_ends_the_job_and_stops_t
     view, made = settled_step(view, succeeded(), gated(2), sent=900)
     assert view.verdict is not None
     assert calls(made) == (Verb.STOP, 2)
+
+
+def test_a_success_is_learnt_though_a_later_object_was_opened_and_has_never_run() -> None:
+    either = Policy(rules=(Rule(when=(Cause.NODE_LOST, Cause.CANCELLED), do=Action.RESUBMIT),))
+    view = ceased(record(*ran(), policy=either), ended(cause=Cause.NODE_LOST))
+    view = tell(view, *opened(2), read(queued(2), sent=900))
+    view = ceased(view, ended(cause=Cause.NODE_LOST), cancelled(2, By.OTHER), sent=1000)
+    assert view.objects[2].proof is Proof.NEVER_RAN
+    assert view.verdict is None
+    made = step(view, succeeded(), cancelled(2, By.OTHER), sent=1100)
+    assert row(made) == "late success"
 
 
 def test_a_success_of_an_earlier_execution_is_none_of_a_later_one_that_may_have_run() -> None:

@@ -9,7 +9,7 @@ from dispatch.core.recovery import decide
 from dispatch.core.situation import Situation, final_verdict
 from dispatch.core.stopping import stopped
 from dispatch.model.answers import Action
-from dispatch.model.journal import AnyEvent, Ended, Forgot, HoldAsked, Vanished
+from dispatch.model.journal import AnyEvent, Ended, Forgot, HoldAsked, Proof, Vanished
 from dispatch.model.status import Cause, Detail, Observation, State, Verdict
 from dispatch.model.steps import Append, Look, Step
 from dispatch.model.view import ObjectView, Phase, Sighting
@@ -129,8 +129,8 @@ def learn_of_success(s: Situation) -> Step | None:
     A lost node may finish its work while its cessation is waited for; only its end ticket tells.
     """
     for _, known in sorted(s.view.objects.items(), reverse=True):
-        if not known.spent:
-            continue  # gated, so it has never run: it is stopped once the job has ended
+        if not known.spent or known.proof is Proof.NEVER_RAN:
+            continue  # it has never run: what of it still waits is stopped once the job has ended
         seen = next((seen for seen in s.ours if seen.ref == known.ref), None)
         if not known.settled or seen is None or seen.state is not State.SUCCEEDED:
             return None
