@@ -158,9 +158,10 @@ class World:
 
     def named(self, ref: str) -> WorldObject:
         """Find the object of a ref, among all that ever were."""
-        for item in self.by_job.get(_job_of(ref), ()):
-            if self.shape.ref(item) == ref:
-                return item
+        found = [item for item in self.by_job.get(_job_of(ref), ()) if self.shape.ref(item) == ref]
+        if found:
+            # A start that lands again, after a crash has forgotten it and its id, makes an object of the very same ref.
+            return next((item for item in reversed(found) if self.visible(item)), found[-1])
         raise NotFound(
             f"No object has the ref {ref!r}.",
             todo="Find the job's objects and use one of their refs.",
