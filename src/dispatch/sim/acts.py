@@ -65,16 +65,35 @@ def _go_away(site: Site, draw: Stream) -> None:
 
 def _hang(site: Site, draw: Stream) -> None:
     site.env.hang()
-    reverse = draw.happens(0.5)
-    site.loop.call_later(draw.waiting(90), _resume, site, reverse)
+    reverse, wait = draw.happens(0.5), draw.waiting(90)
+    bound = site.settings.call_bound.total_seconds()
+    lag = draw.between(0, 0.99 * bound) if draw.happens(0.4) else 0.0
+    site.loop.call_later(wait, _resume, site, reverse, lag)
 
 
-def _resume(site: Site, reverse: bool) -> None:  # noqa: FBT001 - a timer passes no keywords
+def _resume(site: Site, reverse: bool, lag: float = 0.0) -> None:  # noqa: FBT001 - a timer passes no keywords
     if site.world.hung:
         site.step("cluster", "resumes")
+        if lag:
+            _keep_for_later(site, lag)
         with site.watched_all():
             site.env.resume(reverse=reverse)
         site.begun()
+
+
+def _keep_for_later(site: Site, lag: float) -> None:
+    """Let some of what it was sent have its effect within a call bound only, while it answers reads again (12, R2)."""
+    world, boot = site.world, site.world.boot
+    world.backlog, kept = world.backlog[1::2], world.backlog[::2]
+
+    def land(action: Callable[[], None]) -> None:
+        if world.up and world.boot == boot:
+            with site.watched_all():
+                action()
+            site.begun()
+
+    for action in kept:
+        site.loop.call_later(lag, land, action)
 
 
 def _crash(site: Site, draw: Stream) -> None:

@@ -16,7 +16,9 @@ class Climate:
     ``rate``: the share of calls that go wrong. ``writes``: the kinds of it for writes. ``life``: after about so many points a
     process dies. ``acts``: what befalls the site, by name, several times. ``spite``: how often one of ``reactions`` happens just
     after a write has landed or an execution has begun, ``within`` about so many seconds; ``after``: only where these words are
-    in its name. ``ends``: what executions come to. ``settings``: the cluster's.
+    in its name. ``ends``: what executions come to. ``asks``: what each person asks for, one after
+    the other, each within about ``asks_within`` seconds. ``poll``: the longest time between two
+    looks at a job. ``assumed``: the wait that each policy accepts in place of proof that an execution is gone. ``settings``: the cluster's.
     """
 
     rate: float | None = None
@@ -28,6 +30,10 @@ class Climate:
     after: tuple[str, ...] = ()
     within: float = 6.0
     ends: tuple[str, ...] = ()
+    asks: tuple[str, ...] = ()
+    asks_within: float = 0.0
+    poll: float | None = None
+    assumed: str = ""
     settings: tuple[tuple[str, Any], ...] = ()
 
     def reacts_to(self, what: str) -> bool:

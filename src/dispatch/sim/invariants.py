@@ -286,8 +286,8 @@ def _compare(history: History, verdict: Verdict, submission: int, restarts: int)
     said: set[Cause | None] = {verdict.cause}
     if verdict.cause is Cause.STOPPED and history.told(StopAsked):
         said = {Cause.CANCELLED, Cause.FORGOTTEN}  # what the controller lost needs no stop any more
-        if not true and (history.forgetful or history.set_back):
-            return None  # it was forgotten before it ran
+        if not (true and verdict.proven) and (history.forgetful or history.set_back):
+            return None  # it was forgotten, and whether or how it ran nobody can tell any more
     if said.intersection(true):
         return None
     shown = ", ".join(str(cause or "a success") for cause in true) or "nothing that ran"
@@ -318,9 +318,6 @@ def _causes_of(history: History, execution: Execution) -> Iterator[Cause | None]
         if cause is Cause.SIGNALLED and not history.counts_restarts:
             yield Cause.NON_ZERO_EXIT  # all that a container tells of a signal is 128 and its number
     yield from history.befell.get(execution.serial, ())
-    lost = (history.lost.get(name) for name in execution.nodes)
-    if history.forgetful and any(at is not None and at >= execution.started for at in lost):
-        yield Cause.NODE_LOST  # a controller that forgot its end has found the node lost
     if execution.serial in history.bereft:
         yield Cause.NODE_LOST  # both are true of a program that ended on a lost node
 

@@ -24,19 +24,19 @@ INFRASTRUCTURE = (
 PROGRAM = (Cause.NON_ZERO_EXIT, Cause.SIGNALLED, Cause.OUT_OF_MEMORY, Cause.TIMEOUT)
 
 
-def random_job(draw: Stream, label: str) -> Job:
-    """Draw a job."""
+def random_job(draw: Stream, label: str, assumed: str = "") -> Job:
+    """Draw a job; ``assumed``: the wait that its policy accepts in place of proof of cessation."""
     return Job(
         command=("train",),
         name=label,
         key=label,
         cluster="c",
         nodes=draw.weighed(((1, 3.0), (2, 2.0))),
-        recovery=random_policy(draw) if draw.happens(0.9) else None,
+        recovery=random_policy(draw, assumed) if draw.happens(0.9) else None,
     )
 
 
-def random_policy(draw: Stream) -> Policy:
+def random_policy(draw: Stream, assumed: str = "") -> Policy:
     """Draw a policy."""
     rules = [_rule(draw, INFRASTRUCTURE, Action.RESUBMIT, draw.whole(1, 4))]
     if draw.happens(0.6):
@@ -54,7 +54,9 @@ def random_policy(draw: Stream) -> Policy:
             program=draw.whole(0, 2) if draw.happens(0.3) else None,
         ),
         crash_loop=brake if draw.happens(0.15) else None,
-        cessation=draw.weighed(
+        cessation=Cessation(after=assumed)
+        if assumed
+        else draw.weighed(
             (
                 (Cessation(), 6.0),
                 (Cessation(after="90s"), 1.0),

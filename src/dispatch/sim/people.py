@@ -49,7 +49,8 @@ class Person:
         await asyncio.sleep(draw.between(0, 0.3) * self.site.weather.seconds)
         drives = draw.happens(0.4)
         await self._do(lambda process: self._submit(process, drives=drives))
-        for number in range(draw.weighed(((0, 3.0), (1, 2.0), (3, 1.0)))):
+        asks = self.site.options.climate.asks
+        for number in range(len(asks) or draw.weighed(((0, 3.0), (1, 2.0), (3, 1.0)))):
             await self._change_of_mind(
                 number, self.site.chance.stream(f"{self.label} asks {number}")
             )
@@ -62,8 +63,10 @@ class Person:
             await self._do(partial(self._ask, what=what, length=timedelta()))
 
     async def _change_of_mind(self, number: int, draw: Stream) -> None:
-        await asyncio.sleep(draw.waiting(0.3 * self.site.weather.seconds))
+        climate = self.site.options.climate
+        await asyncio.sleep(draw.waiting(climate.asks_within or 0.3 * self.site.weather.seconds))
         what = draw.weighed((("stop", 1.5), ("hold", 2.0), ("hold a while", 1.5), ("release", 2.0)))
+        what = climate.asks[number] if climate.asks else what
         length = timedelta(seconds=draw.waiting(300))
         if self.site.faults.allow(f"{self.label} asks {number}: {what}"):
             await self._do(lambda process: self._ask(process, what, length))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from dispatch.model.answers import Action
 from dispatch.model.journal import (
     Decided,
     Ended,
@@ -21,6 +22,7 @@ from dispatch.model.journal import (
 )
 from dispatch.model.status import Cause
 from dispatch.sim.history import Begun, History, Told, Written
+from dispatch.sim.invariants import opened_by_a_person
 
 
 def _intents(history: History) -> Iterator[tuple[Told, Intent]]:
@@ -55,16 +57,60 @@ def began_though_not_opened(history: History, new: Begun) -> str | None:
         for _, intent in _intents(history)
         if intent.verb is Verb.OPEN and intent.ref == new.ref
     ]
-    if not opens or new.ref in history.opened_by_hand or not refused.issuperset(opens):
+    if not opens or not refused.issuperset(opens):
+        return None
+    if opened_by_a_person(history, new.ref):
         return None
     return f"{new.ref} runs, and each Open of it is recorded as not landed"
 
 
-def charged_for_nothing(_: History, new: Written) -> str | None:
+def is_wrong_about_an_open(history: History, new: Written) -> str | None:
+    """S8: an Open after which its object has run is not recorded as not landed (12, O2)."""
+    event = new.entry.event
+    if not isinstance(event, Settled) or event.outcome is not Outcome.NOT_LANDED:
+        return None
+    opens = {i.id: i for _, i in _intents(history) if i.verb is Verb.OPEN}
+    opened = opens.get(event.intent)
+    if opened is None or opened.ref in history.opened_by_hand or history.set_back:
+        return None
+    ran = any(begun.ref == opened.ref for begun in history.begun)
+    others = {i.id for i in opens.values() if i.ref == opened.ref} - _did_not_land(history)
+    return (
+        f"{opened.ref} has run, and each Open of it is recorded as not landed"
+        if ran and not others
+        else None
+    )
+
+
+def did_another_thing(history: History, new: Written) -> str | None:
+    """S4: what a rule holds or fails is not run again."""
+    one, policy = new.entry.event, history.header.job.policy
+    if not isinstance(one, Decided) or one.rule is None or one.action is not Action.RESUBMIT:
+        return None
+    rule = policy.rules[one.rule] if policy else None
+    if rule is None or Action.RESUBMIT in (rule.do, rule.or_else):
+        return None
+    return f"rule {one.rule + 1} says {rule.do}, and the job is run again"
+
+
+def opened_again(history: History, new: Written) -> str | None:
+    """S5: what has run is not opened again: its epoch would repeat (12, O3)."""
+    event = new.entry.event
+    if not isinstance(event, Intended) or event.intent.verb is not Verb.OPEN or history.set_back:
+        return None
+    ref = event.intent.ref
+    if ref in history.opened_by_hand or all(begun.ref != ref for begun in history.begun):
+        return None
+    return f"{ref} has run, and is opened again"
+
+
+def charged_for_nothing(history: History, new: Written) -> str | None:
     """S4: a fault of the controller, and a launch that was refused, are charged to nobody (12, O4 and B1)."""
     one = new.entry.event
     if not isinstance(one, Decided) or one.verdict.cause not in (Cause.FENCED, Cause.FORGOTTEN):
         return None
+    if one.action is Action.FAIL and not history.told(StopAsked):
+        return f"{one.verdict.cause} ends the job"
     return None if one.budget is None else f"{one.verdict.cause} is charged to {one.budget}"
 
 
@@ -105,6 +151,9 @@ def waited_with_a_stop(history: History, new: Written) -> str | None:
 
 ON_WRITTEN = (
     (Decided, "S4", charged_for_nothing),
+    (Decided, "S4", did_another_thing),
+    (Settled, "S8", is_wrong_about_an_open),
+    (Intended, "S5", opened_again),
     (Intended, "S8", went_on_after_a_success),
     (Settled, "liveness", waited_with_a_stop),
 )

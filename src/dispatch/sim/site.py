@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Coroutine, Generator, Sequence
 from contextlib import contextmanager, suppress
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 from dispatch.adapters.memory import Env, MemoryBackend, ShapeName, World
@@ -72,12 +72,8 @@ class Site:
         self.hosts = [HostClock(loop, START, self.offset(draw)) for _ in range(3)]
         self.logins = [HostClock(loop, START, self.offset(draw)) for _ in range(2)]
         self.clocks = [*self.hosts, *self.logins]
-        self.poll = (
-            timedelta(seconds=30)
-            if scenario
-            else timedelta(seconds=draw.weighed(((10.0, 1.0), (45.0, 2.0), (120.0, 2.0))))
-        )
-        self.lost: dict[str, datetime] = {}
+        poll = draw.weighed(((10.0, 1.0), (45.0, 2.0), (120.0, 2.0)))
+        self.poll = timedelta(seconds=30 if scenario else options.climate.poll or poll)
         self.histories: dict[str, History] = {}
         self.processes: list[Process] = []
         self.commands: set[asyncio.Task[None]] = set()
@@ -181,7 +177,7 @@ class Site:
 
     def _history(self, job: str, label: str) -> History:
         slurm = self.options.shape is ShapeName.SLURM
-        return History(job, label, invariants.MOST_SKEW, counts_restarts=slurm, lost=self.lost)
+        return History(job, label, invariants.MOST_SKEW, counts_restarts=slurm)
 
     def begun(self) -> None:
         """Let everything happen that is due, and check each execution that has begun since."""
@@ -231,15 +227,15 @@ class Site:
                 self.break_rule(rule, f"{history.label}: {what}")
 
     @contextmanager
-    def watched(self, job: str, what: str) -> Generator[None]:
-        """Look at the job's objects before and after a write of ours lands."""
+    def watched(self, job: str, what: str, named: int | None = None) -> Generator[None]:
+        """Look at the job's objects before and after a write of ours lands, ``named``: a release of that hold."""
         items = list(self.world.by_job.get(job, ()))
         shape = self.world.shape
         before = [(item.record.flag, shape.instance(item)) for item in items]
         yield
         for item, held in zip(items, before, strict=True):
             after = (item.record.flag, shape.instance(item))
-            if after != held and (broken := invariants.lifted_another_hold(held, after, None)):
+            if after != held and (broken := invariants.lifted_another_hold(held, after, named)):
                 self.break_rule("S3", f"{what}: {broken}")
         if " stop " in what:
             self._note_cancelled(items)
@@ -276,7 +272,6 @@ class Site:
     def lose_node(self, name: str, draw: Stream) -> None:
         """Let a node fall silent, and answer again later."""
         self.env.lose_node(name)
-        self.lost[name] = self.world.now
         for execution in self.world.machines.live.values():
             if name in execution.alive:
                 self.histories[execution.job].bereft.add(execution.serial)
@@ -359,8 +354,11 @@ class Site:
         labels = [(f"j{number}", self.records) for number in range(1, count + 1)]
         if self.others is not None:
             labels.append(("k1", self.others))
+        assumed = self.options.climate.assumed
         return [
-            Person(self, random_job(self.chance.stream(f"job {label}"), label), label, records)
+            Person(
+                self, random_job(self.chance.stream(f"job {label}"), label, assumed), label, records
+            )
             for label, records in labels
             if label not in self.options.absent
         ]

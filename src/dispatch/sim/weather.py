@@ -37,7 +37,7 @@ class Faults:
 class Journey:
     """The way of one call, in seconds; ``login`` is the node on which its command runs.
 
-    ``again`` is when it lands a second time. ``lost``: no reply comes. ``patient``: where the controller keeps it, the
+    ``again`` is when it lands a second time. ``queued``: how long its command waits on the login node before it begins. ``lost``: no reply comes. ``patient``: where the controller keeps it, the
     caller hears nothing, rather than that the outcome is unknown.
     """
 
@@ -49,6 +49,7 @@ class Journey:
     lost: bool = False
     patient: bool = False
     again: float | None = None
+    queued: float = 0.0
     disturbed: Fault | None = None
 
 
@@ -114,11 +115,13 @@ class Weather:
 
     def _bad_write(self, plain: Journey, kind: str, draw: Stream) -> Journey:
         request, landing, reply = plain.request, plain.landing, plain.reply
-        lost, again = False, None
+        lost, again, queued = False, None, 0.0
         disturbed: Fault | None = None
         match kind:
             case "sent late":
                 request = draw.between(0, 2 * self._window)
+            case "begins late":
+                queued = draw.between(0, 10 * self._window)
             case "lands late":
                 landing = draw.between(0, 0.99 * self._bound)
             case "lands late, unheard":
@@ -140,7 +143,7 @@ class Weather:
                 disturbed = Refuse(Busy("The scheduler takes no more for now."))
         return Journey(
             plain.name, request, landing, reply, plain.login, lost=lost, again=again,
-            patient=plain.patient, disturbed=disturbed,
+            queued=queued, patient=plain.patient, disturbed=disturbed,
         )  # fmt: skip
 
     def read(self, name: str, now: float) -> Journey:
@@ -161,6 +164,7 @@ class Weather:
 
 _WRITES: tuple[tuple[str, float], ...] = (
     ("sent late", 1.0),
+    ("begins late", 1.0),
     ("lands late", 2.0),
     ("lands late, unheard", 2.0),
     ("sent and lands late, unheard", 1.0),

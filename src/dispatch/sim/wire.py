@@ -88,18 +88,20 @@ class Wire:
 
     async def release(self, ref: str, instance: int, meta: CallMeta) -> None:
         """Release an object."""
-        await self._write_to("release", ref, lambda: self.inner.release(ref, instance, meta))
+        await self._write_to(
+            "release", ref, lambda: self.inner.release(ref, instance, meta), instance
+        )
 
-    async def _write_to(self, verb: str, ref: str, call: Call[T]) -> T:
+    async def _write_to(self, verb: str, ref: str, call: Call[T], named: int | None = None) -> T:
         job = job_of(ref)
-        return await self._write(f"{self.site.label(job)} {verb}", job, call)
+        return await self._write(f"{self.site.label(job)} {verb}", job, call, named)
 
-    async def _write(self, name: str, job: str, call: Call[T]) -> T:
+    async def _write(self, name: str, job: str, call: Call[T], named: int | None = None) -> T:
         journey = self.site.weather.write(self.site.numbered(name), self.site.now)
         await self._leg(journey.request, name)
         journey = self._struck(journey)
         reply: asyncio.Future[T | DispatchError] = self.site.loop.create_future()
-        self._begin(journey, job, call, reply)
+        self._begin(journey, job, call, reply, named)
         return await self._hear(journey, name, reply)
 
     def _struck(self, journey: Journey) -> Journey:
@@ -118,9 +120,14 @@ class Wire:
         job: str,
         call: Call[T],
         reply: asyncio.Future[T | DispatchError],
+        named: int | None = None,
     ) -> None:
         """Start the command on a login node; from here on it is the cluster's."""
         site = self.site
+        if journey.queued:
+            begins = replace(journey, queued=0.0)
+            site.loop.call_later(journey.queued, self._begin, begins, job, call, reply, named)
+            return
         refused: list[DispatchError] = []
         started = site.login(journey.login).now()
 
@@ -130,7 +137,7 @@ class Wire:
             site.step("cluster", f"{journey.name} lands")
             if journey.disturbed:
                 site.world.faults.writes.appendleft(journey.disturbed)
-            with call_start(started), site.watched(job, journey.name):
+            with call_start(started), site.watched(job, journey.name, named):
                 told = perform(call)
             if journey.disturbed:
                 with suppress(ValueError):  # a controller that is away has not taken it
