@@ -27,7 +27,8 @@ from core.builders import (
     tell,
 )
 from dispatch.core.automaton import MOVES, Move
-from dispatch.core.folding import OPEN_MOVES, fold, move_of
+from dispatch.core.folding import OPEN_MOVES, fold
+from dispatch.core.sighting import move_of
 from dispatch.model.answers import Action
 from dispatch.model.errors import CorruptRecord
 from dispatch.model.journal import (

@@ -9,6 +9,7 @@ from typing import Any, assert_never
 from msgspec.structs import replace
 
 from dispatch.core.automaton import MOVES, Move
+from dispatch.core.sighting import has_run, move_by, nodes_with
 from dispatch.model.answers import Action
 from dispatch.model.epoch import SCALE
 from dispatch.model.errors import CorruptRecord
@@ -37,7 +38,7 @@ from dispatch.model.journal import (
     Verb,
 )
 from dispatch.model.policy import HOLD_BY_CESSATION
-from dispatch.model.status import Gate, Observation, State
+from dispatch.model.status import Gate, Observation
 from dispatch.model.view import Hold, JobView, ObjectView, OpenIntent, Phase, Sighting, Stop
 
 
@@ -261,13 +262,6 @@ def _missed(view: JobView, event: Missed) -> JobView:
 # --- reads
 
 
-def move_of(observation: Observation) -> Move:
-    """The move that a read of an object is."""
-    if observation.state.ended:
-        return Move.SEEN_ENDED
-    return Move.SEEN_GATED if observation.gate is Gate.CLOSED else Move.SEEN_LIVE
-
-
 def _observed(view: JobView, event: Observed) -> JobView:
     return _put(
         view, _seen(_object(view, event.submission), event.observation, event.sent, event.boot)
@@ -280,8 +274,7 @@ def _seen(known: ObjectView, observation: Observation, sent: datetime, boot: str
         ended = None
     elif ended is None or ended.boot != boot:
         ended = Sighting(sent=sent, boot=boot)
-    move = Move.SEEN_GATED if _waits_for_release(known, observation) else move_of(observation)
-    before, known = known.phase, _move(known, move)
+    before, known = known.phase, _move(known, move_by(known, observation))
     if known.phase is Phase.TAINTED and before is Phase.ENDED:
         known = replace(known, why=known.why or "the controller forgot its end")
     return replace(
@@ -289,35 +282,11 @@ def _seen(known: ObjectView, observation: Observation, sent: datetime, boot: str
         seen=observation,
         seen_at=sent,
         ran=observation if has_run(observation) else known.ran,
-        ran_on=_nodes_with(known.ran_on, observation),
+        ran_on=nodes_with(known.ran_on, observation),
         ended=ended,
         missing=None,
         boot=boot,
     )
-
-
-def _waits_for_release(known: ObjectView, observation: Observation) -> bool:
-    """Whether an object that was never opened waits under our own hold, whatever has become of its gate (12, O5).
-
-    The hold has taken the gate's begin time; half an open, or a release by hand, may have taken its flag. Its Open is still
-    to be recorded, and it cannot run before our release.
-    """
-    held = observation.hold is not None and observation.hold.instance is not None
-    return held and known.phase is Phase.GATED and observation.state is State.PENDING
-
-
-def has_run(observation: Observation) -> bool:
-    """Whether the read shows an execution, one that runs or one that has ended."""
-    return observation.state is State.RUNNING or (
-        observation.state.ended and observation.started is not None
-    )
-
-
-def _nodes_with(names: tuple[str, ...], observation: Observation) -> tuple[str, ...]:
-    """Add the nodes where processes of an execution may be; a pending object has some only while they are cleaned up."""
-    if observation.state is State.PENDING and not observation.cleaning:
-        return names
-    return tuple(dict.fromkeys((*names, *observation.nodes, *observation.verdict.detail.nodes)))
 
 
 def _vanished(known: ObjectView, event: Vanished) -> ObjectView:
@@ -375,7 +344,7 @@ def _adopted(view: JobView, event: Adopted) -> JobView:
         adopted=True,
         seen=observation,
         ran=observation if has_run(observation) else None,
-        ran_on=_nodes_with((), observation),
+        ran_on=nodes_with((), observation),
         why="the record did not know it" if phase is Phase.TAINTED else "",
     )
     return _put(view, adopted)

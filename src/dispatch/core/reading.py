@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dispatch.core.folding import has_run
+from dispatch.core.sighting import has_run
 from dispatch.core.situation import Situation, known_as, sweepable
 from dispatch.model.journal import Adopted, AnyEvent, BoundsGrew, Forgot, Observed
 from dispatch.model.status import Cause, Gate, Observation, State

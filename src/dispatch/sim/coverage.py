@@ -9,7 +9,8 @@ from collections.abc import Iterable, Iterator
 
 from dispatch.core import deciding, ending, reading, starting, stopping
 from dispatch.core.automaton import MOVES, Move
-from dispatch.core.folding import OPEN_MOVES, fold, move_of
+from dispatch.core.folding import OPEN_MOVES, fold
+from dispatch.core.sighting import move_by
 from dispatch.model.journal import (
     AnyEvent,
     Ceased,
@@ -55,7 +56,7 @@ def _move(view: JobView, event: AnyEvent) -> tuple[Move, int] | None:
         case Settled():
             return _settled(view, event)
         case Observed(submission=submission, observation=observation):
-            return move_of(observation), submission
+            return move_by(view.objects[submission], observation), submission
         case Forgot(submission=submission):
             return Move.FORGOT, submission
         case Decided(submission=submission):

@@ -69,6 +69,8 @@ class History:
     """Serials of executions of which a node was truly lost while they lived."""
     befell: dict[int, set[Cause]] = field(default_factory=dict[int, set[Cause]])
     """By the serial of an execution, what the scheduler has truly done to it; more than one can be true of its end."""
+    lost: dict[str, datetime] = field(default_factory=dict[str, datetime])
+    """When each node was truly lost last."""
     forgetful: bool = False
     """Whether the controller has ever crashed since the job was accepted."""
     set_back: list[int] = field(default_factory=list[int])

@@ -318,6 +318,9 @@ def _causes_of(history: History, execution: Execution) -> Iterator[Cause | None]
         if cause is Cause.SIGNALLED and not history.counts_restarts:
             yield Cause.NON_ZERO_EXIT  # all that a container tells of a signal is 128 and its number
     yield from history.befell.get(execution.serial, ())
+    lost = (history.lost.get(name) for name in execution.nodes)
+    if history.forgetful and any(at is not None and at >= execution.started for at in lost):
+        yield Cause.NODE_LOST  # a controller that forgot its end has found the node lost
     if execution.serial in history.bereft:
         yield Cause.NODE_LOST  # both are true of a program that ended on a lost node
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Coroutine, Generator, Sequence
 from contextlib import contextmanager, suppress
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from dispatch.adapters.memory import Env, MemoryBackend, ShapeName, World
@@ -74,6 +74,7 @@ class Site:
         self.clocks = [*self.hosts, *self.logins]
         poll = draw.weighed(((10.0, 1.0), (45.0, 2.0), (120.0, 2.0)))
         self.poll = timedelta(seconds=30 if scenario else options.climate.poll or poll)
+        self.lost: dict[str, datetime] = {}
         self.histories: dict[str, History] = {}
         self.processes: list[Process] = []
         self.commands: set[asyncio.Task[None]] = set()
@@ -177,7 +178,7 @@ class Site:
 
     def _history(self, job: str, label: str) -> History:
         slurm = self.options.shape is ShapeName.SLURM
-        return History(job, label, invariants.MOST_SKEW, counts_restarts=slurm)
+        return History(job, label, invariants.MOST_SKEW, counts_restarts=slurm, lost=self.lost)
 
     def begun(self) -> None:
         """Let everything happen that is due, and check each execution that has begun since."""
@@ -272,6 +273,7 @@ class Site:
     def lose_node(self, name: str, draw: Stream) -> None:
         """Let a node fall silent, and answer again later."""
         self.env.lose_node(name)
+        self.lost[name] = self.world.now
         for execution in self.world.machines.live.values():
             if name in execution.alive:
                 self.histories[execution.job].bereft.add(execution.serial)

@@ -1,0 +1,43 @@
+"""What a read of one object tells: the move that it is, whether an execution has been, and where."""
+
+from __future__ import annotations
+
+from dispatch.core.automaton import Move
+from dispatch.model.status import Gate, Observation, State
+from dispatch.model.view import ObjectView, Phase
+
+
+def move_of(observation: Observation) -> Move:
+    """The move that a read of an object is."""
+    if observation.state.ended:
+        return Move.SEEN_ENDED
+    return Move.SEEN_GATED if observation.gate is Gate.CLOSED else Move.SEEN_LIVE
+
+
+def move_by(known: ObjectView, observation: Observation) -> Move:
+    """The move that a read is of an object that is known."""
+    return Move.SEEN_GATED if _waits_for_release(known, observation) else move_of(observation)
+
+
+def _waits_for_release(known: ObjectView, observation: Observation) -> bool:
+    """Whether an object that was never opened waits under our own hold, whatever has become of its gate (12, O5).
+
+    The hold has taken the gate's begin time; half an open, or a release by hand, may have taken its flag. Its Open is still
+    to be recorded, and it cannot run before our release.
+    """
+    held = observation.hold is not None and observation.hold.instance is not None
+    return held and known.phase is Phase.GATED and observation.state is State.PENDING
+
+
+def has_run(observation: Observation) -> bool:
+    """Whether the read shows an execution, one that runs or one that has ended."""
+    return observation.state is State.RUNNING or (
+        observation.state.ended and observation.started is not None
+    )
+
+
+def nodes_with(names: tuple[str, ...], observation: Observation) -> tuple[str, ...]:
+    """Add the nodes where processes of an execution may be; a pending object has some only while they are cleaned up."""
+    if observation.state is State.PENDING and not observation.cleaning:
+        return names
+    return tuple(dict.fromkeys((*names, *observation.nodes, *observation.verdict.detail.nodes)))
