@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from datetime import datetime
 from typing import Any, assert_never
 
 from msgspec.structs import replace
@@ -97,7 +96,7 @@ def _apply(view: JobView, entry: Entry) -> JobView:
             return _with(
                 view,
                 event.submission,
-                lambda known, _: replace(known, nodes_back=event.sent),
+                lambda known, _: replace(known, nodes_back=event.answered or event.sent),
                 event,
             )
         case Ceased():
@@ -251,7 +250,7 @@ def _missed(view: JobView, event: Missed) -> JobView:
     def missed(known: OpenIntent) -> OpenIntent:
         if known.intent.id != event.intent:
             return known
-        sighting = Sighting(sent=event.sent, boot=event.boot)
+        sighting = _sighting(event)
         # Reads under another boot start the count again (12, R2).
         same = known.missed is None or known.missed.boot == event.boot
         return replace(known, missed=sighting, misses=known.misses + 1 if same else 1)
@@ -263,34 +262,36 @@ def _missed(view: JobView, event: Missed) -> JobView:
 
 
 def _observed(view: JobView, event: Observed) -> JobView:
-    return _put(
-        view, _seen(_object(view, event.submission), event.observation, event.sent, event.boot)
-    )
+    return _put(view, _seen(_object(view, event.submission), event.observation, _sighting(event)))
 
 
-def _seen(known: ObjectView, observation: Observation, sent: datetime, boot: str) -> ObjectView:
+def _sighting(event: Missed | Observed | Vanished) -> Sighting:
+    return Sighting(sent=event.sent, boot=event.boot, answered=event.answered)
+
+
+def _seen(known: ObjectView, observation: Observation, read: Sighting) -> ObjectView:
     ended = known.ended
     if not observation.state.ended:
         ended = None
-    elif ended is None or ended.boot != boot:
-        ended = Sighting(sent=sent, boot=boot)
+    elif ended is None or ended.boot != read.boot:
+        ended = read
     before, known = known.phase, _move(known, move_by(known, observation))
     if known.phase is Phase.TAINTED and before is Phase.ENDED:
         known = replace(known, why=known.why or "the controller forgot its end")
     return replace(
         known,
         seen=observation,
-        seen_at=sent,
+        seen_at=read.sent,
         ran=observation if has_run(observation) else known.ran,
         ran_on=nodes_with(known.ran_on, observation),
         ended=ended,
         missing=None,
-        boot=boot,
+        boot=read.boot,
     )
 
 
 def _vanished(known: ObjectView, event: Vanished) -> ObjectView:
-    return replace(known, missing=Sighting(sent=event.sent, boot=event.boot))
+    return replace(known, missing=_sighting(event))
 
 
 def _forgot(view: JobView, event: Forgot) -> JobView:

@@ -36,7 +36,11 @@ def record_what_was_read(s: Situation) -> Step | None:
 
 def _observed(s: Situation, submission: int, seen: Observation) -> Observed:
     return Observed(
-        submission=submission, observation=seen, sent=s.listing.sent, boot=s.listing.boot
+        submission=submission,
+        observation=seen,
+        sent=s.listing.sent,
+        boot=s.listing.boot,
+        answered=s.listing.answered,
     )
 
 
