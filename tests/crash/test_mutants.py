@@ -29,8 +29,10 @@ from dispatch.model.journal import Intended, Intent, Outcome, Settled, Verb
 from dispatch.model.status import Listing
 from dispatch.model.steps import Call
 from dispatch.model.view import JobView
-from dispatch.shell.acting import Writer, intend
+from dispatch.shell.acting import Writer
+from dispatch.shell.batch import Wanted
 from dispatch.shell.engine import Engine
+from dispatch.shell.intents import intend
 from dispatch.spi.adapter import CallMeta, MultiWriter
 from dispatch.testing.faults import Points
 
@@ -97,7 +99,7 @@ class IntentAfterProcess(WithWriter):
 class OpensTogether(Writer):
     """Makes the opens of a round in a way of its own, and everything else as it should be."""
 
-    async def make_all(self, wanted: Sequence[Any]) -> dict[str, Exception]:
+    async def make_all(self, wanted: Sequence[Wanted]) -> dict[str, Exception]:
         opens = [one for one in wanted if one.call.verb is Verb.OPEN]
         if opens:
             now = self.ledger.clock.now()
