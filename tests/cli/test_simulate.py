@@ -98,6 +98,8 @@ def test_two_files_stand_side_by_side_by_their_names(place: Path) -> None:
     (place / "other.yaml").write_text(JOB.replace("limit: 3", "limit: 99"))
     said = run("simulate", "job.yaml", "other.yaml", *WEATHER)
     assert re.search(r"job.yaml +other.yaml", said.out)
+    said = run("simulate", "job.yaml", "other.yaml", *WEATHER, "--policy", "hasty", "--nodes", "2")
+    assert re.search(r"job.yaml: hasty +other.yaml: hasty", said.out)
 
 
 def test_a_picture_and_a_page_are_written(place: Path) -> None:
@@ -121,6 +123,46 @@ def test_partitions_have_failures_and_queues_of_their_own() -> None:
     )
     assert said.code == Exit.OK
     assert "in the queue of partition spot: exp:3h before each start" in said.out
+
+
+@pytest.mark.usefixtures("place")
+def test_the_conditions_tell_all_that_was_said() -> None:
+    said = simulate(
+        "--program-mtbf", "2d", "--program-exit-code", "75", "--days", "2", "--seeds", "2", "--checkpoint-every", "never",
+        "--saves-when-preempted", "--exit-on-signal", "75", "--person-after", "8h", "--queue-wait", "exp:5m",
+    )  # fmt: skip
+    for words in (
+        "NonZeroExit 75: once in 2d, at random", "the program never saves", "it saves when it is preempted",
+        "exits 75", "a hold is released after 8h", "in the queue: exp:5m before each start",
+    ):  # fmt: skip
+        assert words in said.out
+
+
+def test_a_history_is_told_with_what_was_left_out_of_it(place: Path) -> None:
+    day = "2026-01-0{}T00:00:00"
+    rows = [
+        f"{n}|{state}|{day.format(n)}|{day.format(n)}|{day.format(n + 1)}|8|0:0"
+        for n, state in enumerate(("NODE_FAIL", "PREEMPTED", "RUNNING", "TIMEOUT"), 1)
+    ]
+    (place / "past").write_text("\n".join(["JobID|State|Submit|Start|End|NNodes|ExitCode", *rows]))
+    said = simulate("--history", "past", "--days", "9", "--seeds", "3")
+    assert "1 that never started or have not ended are left out" in said.err
+    assert "NodeLost: 1 in the history, once in 24d of each node" in said.out
+    assert "Preempted: 1 in the history, once in 3d" in said.out
+    said = simulate(
+        "--history",
+        "past",
+        "--days",
+        "9",
+        "--seeds",
+        "3",
+        "--node-mtbf",
+        "never",
+        "--preempt-every",
+        "7d",
+    )
+    assert "NodeLost" not in said.out.partition("What came of it")[0]
+    assert "Preempted: once in 7d, at random" in said.out
 
 
 @pytest.mark.usefixtures("place")
@@ -191,7 +233,7 @@ def test_our_own_records_are_a_history(bench: Bench) -> None:
     for history in ("records.db", "shown.json"):
         said = simulate("--history", history, "--seeds", "3", "--days", "5")
         assert said.code == Exit.OK, said.err
-        assert re.search(r"Preempted: \d times in the history, once in 2h", said.out)
+        assert re.search(r"Preempted: \d in the history, once in 2h", said.out)
 
 
 def test_ctrl_c_ends_all_processes_at_once_with_a_word(place: Path) -> None:

@@ -67,6 +67,29 @@ def test_what_never_ran_or_still_runs_is_left_out_and_said_so(place: Path) -> No
     )
 
 
+def test_what_ended_before_it_started_is_left_out(place: Path) -> None:
+    row = "9|FAILED|Unknown|2026-01-01T02:00:00|2026-01-01T01:00:00|1|1:0\n"
+    read = read_history(table(place, ROWS + row))
+    assert len(read.executions) == 6
+    assert read.notes == ("3 that never started or have not ended are left out",)
+
+
+@pytest.mark.parametrize(
+    ("code", "cause", "signal"),
+    [
+        ("0:0", Cause.UNKNOWN, None),
+        ("0:70", Cause.SIGNALLED, "70"),
+        ("2:0", Cause.NON_ZERO_EXIT, None),
+    ],
+)
+def test_a_failure_is_told_by_its_exit_code_and_without_one_is_unknown(
+    place: Path, code: str, cause: Cause, signal: str | None
+) -> None:
+    row = f"9|FAILED|Unknown|2026-01-01T02:00:00|2026-01-01T03:00:00|1|{code}\n"
+    (past,) = read_history(table(place, row)).executions
+    assert (past.cause, past.signal) == (cause, signal)
+
+
 def test_columns_may_stand_in_any_order_and_lines_end_in_a_bar(place: Path) -> None:
     heads = "State|AllocNodes|End|Start|"
     table(place, "NODE_FAIL|3|2026-01-01T02:00:00|2026-01-01T00:00:00|\n\n", heads)

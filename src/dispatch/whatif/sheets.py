@@ -235,4 +235,4 @@ def _source(one: Source) -> str:
     if not times:
         return f"{what}: never"
     mean = rounded(min(round(one.mean_ms), LONGEST_MS))
-    return f"{what}: {times} times in the history, once in {mean}{each}"
+    return f"{what}: {times} in the history, once in {mean}{each}"

@@ -16,11 +16,10 @@ from dispatch.whatif.conditions import Conditions
 from dispatch.whatif.playing import Run, play
 
 _YES = Answer(value=Tristate.YES, reason="a simulated cluster can do all that dispatch can")
-_NO = Answer(value=Tristate.NO, reason="no scheduler that dispatch knows does it")
 
 ANSWERS = Answers(
     capabilities=dict.fromkeys(Capability, _YES),
-    rules={action: _NO if action is Action.RESTART else _YES for action in Action},
+    rules=dict.fromkeys(Action, _YES),
     features=dict.fromkeys(Feature, _YES),
 )
 """A cluster that honours everything: whether yours does is what ``dispatch plan`` tells."""

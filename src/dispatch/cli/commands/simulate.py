@@ -235,9 +235,10 @@ def _jobs(
         if nodes is not None:
             job = check_value(replace(job, nodes=nodes), where=f"{name} with --nodes")
         told = job.name if len(files) == 1 else name
-        jobs += [(policy, _with_policy(job, policy, config)) for policy in policies] or [
-            (told, job)
-        ]
+        of = f"{name}: " if len(files) > 1 else ""
+        jobs += [(f"{of}{one}", _with_policy(job, one, config)) for one in policies]
+        if not policies:
+            jobs.append((told, job))
     return jobs
 
 
