@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-import pytest
 from msgspec.structs import replace
 
 from dispatch.adapters.memory.backend import MemoryBackend
@@ -20,10 +19,6 @@ from shell.world import RESUBMIT, World, ended, opened
 SLOW = timedelta(seconds=20)
 """Within the call bound; a controller under load is as slow."""
 
-counted_from_sent = pytest.mark.xfail(
-    reason="the windows of cessation and of an end begin when the read was sent, not when it was answered (12, E2 and E4)"
-)
-
 
 def written(world: World, job: str, kind: type) -> datetime:
     """When the first event of that kind was written."""
@@ -31,7 +26,6 @@ def written(world: World, job: str, kind: type) -> datetime:
     return found[0].at
 
 
-@counted_from_sent
 def test_the_kill_wait_begins_when_the_nodes_were_read(world: World) -> None:
     """The node registers after the queue was read, and before the nodes are."""
     registered: list[datetime] = []
@@ -58,7 +52,6 @@ def test_the_kill_wait_begins_when_the_nodes_were_read(world: World) -> None:
     assert waited >= world.backend.declarations.kill_wait
 
 
-@counted_from_sent
 def test_the_save_window_begins_when_the_end_was_read(world: World) -> None:
     """The program ends after the read was sent, and before it is answered."""
     over: list[datetime] = []

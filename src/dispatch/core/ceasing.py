@@ -88,7 +88,7 @@ def cease(
     if not _must_register(view, known):
         return Ceased(submission=submission, proof=Proof.CLEANED)
     if known.nodes_back is None:
-        return NodesBack(submission=submission, sent=listing.sent)
+        return NodesBack(submission=submission, sent=listing.sent, answered=listing.answered)
     proven = known.nodes_back + view.header.declarations.kill_wait
     if listing.sent < proven:
         return proven
@@ -123,7 +123,7 @@ def _await(
         return Awaiting(submission=known.submission, nodes=lost, sent=listing.sent)
     cessation = (view.job.policy or NO_RECOVERY).cessation
     sighting = known.ended or known.missing
-    since = sighting.sent if sighting else known.awaiting_since
+    since = sighting.seen_by if sighting else known.awaiting_since
     if (wait := cessation.assumed_after) is not None:
         if listing.sent >= since + wait:
             why = f"the policy accepts a wait of {wait} in place of proof"

@@ -26,13 +26,18 @@ def note_missing(s: Situation) -> Step | None:
     if known.missing is None or (
         known.phase is Phase.GATED and known.missing.boot != s.listing.boot
     ):
-        vanished = Vanished(submission=known.submission, sent=s.listing.sent, boot=s.listing.boot)
+        vanished = Vanished(
+            submission=known.submission,
+            sent=s.listing.sent,
+            boot=s.listing.boot,
+            answered=s.listing.answered,
+        )
         return Append(events=(vanished,), row="note missing")
     gated, deleted = known.phase is Phase.GATED, _is_deleted(s, known, known.missing)
     brief = max(declared.call_bound, declared.save_window)
     wait = brief if gated or deleted else declared.evidence_window
-    if s.listing.sent < known.missing.sent + wait:
-        moment = s.local(known.missing.sent + wait)
+    if s.listing.sent < known.missing.seen_by + wait:
+        moment = s.local(known.missing.seen_by + wait)
         return Look(
             row="await evidence", why="neither the queue nor accounting shows the object", at=moment
         )
@@ -96,7 +101,7 @@ def judge(s: Situation) -> Step | None:
 
 
 def _judge_when_sure(s: Situation, known: ObjectView, seen: Observation, ended: Sighting) -> Step:
-    sure = ended.sent + s.view.header.declarations.save_window
+    sure = ended.seen_by + s.view.header.declarations.save_window
     if s.listing.sent < sure:
         return Look(
             row="await save window",

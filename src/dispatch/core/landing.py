@@ -87,10 +87,12 @@ def settle(
             intent=intent.id, outcome=Outcome.UNKNOWN, reason="the controller restarted meanwhile"
         )
     previous = known.missed if known.missed and known.missed.boot == listing.boot else None
-    if previous and listing.sent < previous.sent + declared.call_bound:
-        return previous.sent + declared.call_bound
+    if previous and listing.sent < previous.seen_by + declared.call_bound:
+        return previous.seen_by + declared.call_bound
     if known.misses + 1 < declared.settling_reads or previous is None:
-        return Missed(intent=intent.id, sent=listing.sent, boot=listing.boot)
+        return Missed(
+            intent=intent.id, sent=listing.sent, boot=listing.boot, answered=listing.answered
+        )
     if intent.verb in (Verb.OPEN, Verb.STOP) and what is Shown.ABSENT:
         return Settled(intent=intent.id, outcome=Outcome.UNKNOWN, reason="its object is gone")
     return Settled(

@@ -115,6 +115,7 @@ class Missed(Event):
     intent: str
     sent: Instant
     boot: str
+    answered: Instant | None = None
 
 
 class Observed(Event):
@@ -124,6 +125,7 @@ class Observed(Event):
     observation: Observation
     sent: Instant
     boot: str
+    answered: Instant | None = None
 
 
 class Vanished(Event):
@@ -132,6 +134,7 @@ class Vanished(Event):
     submission: Count
     sent: Instant
     boot: str
+    answered: Instant | None = None
 
 
 class Forgot(Event):
@@ -172,6 +175,7 @@ class NodesBack(Event):
 
     submission: Count
     sent: Instant
+    answered: Instant | None = None
 
 
 class Proof(StrEnum):

@@ -184,7 +184,8 @@ class Listing(Value):
     """One answered read of all objects of a job.
 
     ``version`` is the record's version that was folded before the read was sent. ``sent`` is the clock of the host where
-    the command ran, ``requested`` our own at the same moment. ``boot`` names the controller's incarnation.
+    the command ran, ``requested`` our own at the same moment; ``answered`` is that host's clock when the answer was there.
+    What is shown was so at some moment between the two. ``boot`` names the controller's incarnation.
     """
 
     version: int
@@ -196,3 +197,9 @@ class Listing(Value):
     """What was asked of nodes, where a proof of cessation is needed; ``None`` where it was not asked."""
     declarations: Declarations | None = None
     """The bounds that the cluster has at the time of the read, where they are known."""
+    answered: Instant | None = None
+
+    @property
+    def seen_by(self) -> Instant:
+        """The latest moment of what is shown: a window that must have passed since begins here."""
+        return self.answered or self.sent

@@ -31,10 +31,19 @@ class Phase(StrEnum):
 
 
 class Sighting(Value):
-    """When something was first read, by the cluster's clock, and under which boot."""
+    """When something was first read, by the cluster's clock, and under which boot.
+
+    It was so at some moment from ``sent`` to ``answered``: a read under load takes as long as a call may.
+    """
 
     sent: Instant
     boot: str
+    answered: Instant | None = None
+
+    @property
+    def seen_by(self) -> Instant:
+        """The latest moment at which it can have come to be: what must have passed since then begins here."""
+        return self.answered or self.sent
 
 
 class ObjectView(Value):

@@ -141,7 +141,7 @@ class Engine:
             return standings
         requested = self._now()
         reading = await self._read(views)
-        by_job = _by_job(reading, views, requested, self.backend.declarations)
+        by_job = _by_job(reading, views, requested, self._now(), self.backend.declarations)
         wanted: list[Wanted] = []
         for outcome in await self._decide_all(views, by_job):
             match outcome:
@@ -239,9 +239,14 @@ class Engine:
         return [
             self._faulty(one.view.id, nodes)
             if isinstance(nodes, Exception)
-            else Read(one.view, replace(one.listing, nodes=nodes))
+            else Read(one.view, self._with(nodes, one.listing))
             for one, nodes in await self._nodes_of_all(unread)
         ]
+
+    def _with(self, nodes: tuple[NodeReport, ...], listing: Listing) -> Listing:
+        # The nodes were asked after the listing: what they said may be as young as now.
+        answered = listing.sent + (self._now() - listing.requested)
+        return replace(listing, nodes=nodes, answered=answered)
 
     async def _nodes_of_all(
         self, unread: Sequence[Unread]
@@ -324,7 +329,11 @@ POLLED_ROWS = frozenset({"await landing", "await evidence", "await cessation", "
 
 
 def _by_job(
-    reading: Reading, views: dict[str, JobView], requested: datetime, declared: Declarations
+    reading: Reading,
+    views: dict[str, JobView],
+    requested: datetime,
+    answered: datetime,
+    declared: Declarations,
 ) -> dict[str, Listing]:
     found: dict[str, list[Observation]] = {job: [] for job in views}
     for seen in reading.observations:
@@ -338,6 +347,7 @@ def _by_job(
             boot=reading.boot,
             observations=tuple(found[job]),
             declarations=declared,
+            answered=reading.sent + (answered - requested),
         )
         for job, view in views.items()
     }
