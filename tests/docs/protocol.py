@@ -9,7 +9,8 @@ import re
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 
-from core.builders import at, intent, ref
+from core.builders import at, intent, record, ref, tell
+from core.test_folding import EVENTS, PATHS
 from dispatch.adapters.slurm.cluster import declarations_of, read_cluster
 from dispatch.adapters.slurm.settings import decode_settings
 from dispatch.core.automaton import MOVES, Move
@@ -18,6 +19,7 @@ from dispatch.model.answers import Declarations
 from dispatch.model.errors import (
     Busy,
     Conflict,
+    CorruptRecord,
     DispatchError,
     Expired,
     Finished,
@@ -53,18 +55,23 @@ def filled(text: str) -> str:
 
 
 def moves() -> str:
-    """What each move makes of each phase."""
-    rows = [
-        [move.value, *(_cell(MOVES[move], phase) for phase in Phase)]
-        for move in Move
-    ]  # fmt: skip
+    """What each move makes of each phase: as the fold has it, and for the outcomes of an open as their table has it."""
+    rows = [[move.value, *(_cell(move, phase) for phase in Phase)] for move in Move]
     return "\n".join(table(["", *(f"`{phase}`" for phase in Phase)], rows))
 
 
-def _cell(pairs: dict[Phase, Phase], before: Phase) -> str:
-    after = pairs.get(before)
-    if after is None:
+def _cell(move: Move, before: Phase) -> str:
+    if move not in EVENTS:
+        after = MOVES[move].get(before)
+        return "×" if after is None else _named(before, after)
+    try:
+        known = tell(record(*PATHS[before]), *EVENTS[move]).objects.get(1)
+    except CorruptRecord:
         return "×"
+    return "*dropped*" if known is None else _named(before, known.phase)
+
+
+def _named(before: Phase, after: Phase) -> str:
     return "–" if after is before else f"**{after}**"
 
 
