@@ -185,6 +185,7 @@ async def a_job_that_comes_twice_in_many_appends_is_refused(open_store: OpenStor
 
 @check()
 async def many_jobs_that_are_made_at_once_are_each_as_one_alone(open_store: OpenStore) -> None:
+    """A key that is taken, by an older job or by one of the same call, gives the job that has it (02, protocol 9)."""
     with closing(open_store()) as store:
         taken = make(store, 1, key="taken", why="the first")
         many = [
