@@ -82,7 +82,7 @@ async def _read_batch(
     more = [job for job in jobs if job not in refs]
     if not shown:
         # Of none an object is known: the queue alone would tell nothing, so that accounting is asked at once.
-        only = await _ask(transport, more, (), settings, full=True)
+        only = await _ask(transport, more, (), settings, full=bool(more))
         found = observations_of(facts_of(only, more, {}))
         return Reading(sent=only.sent, boot=only.boot, observations=found)
     first = await _ask(transport, shown, (), settings, full=False)
