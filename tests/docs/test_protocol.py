@@ -7,10 +7,12 @@ import re
 import pytest
 
 from core.builders import DECLARED, intent
+from dispatch.core.automaton import MOVES, Move
 from dispatch.core.landing import landing_bound
 from dispatch.model.answers import Declarations
 from dispatch.model.errors import DispatchError
 from dispatch.model.journal import Outcome, Verb
+from dispatch.model.view import Phase
 from docs.blocks import ROOT
 from docs.protocol import (
     DECLARED_BY,
@@ -158,3 +160,15 @@ def test_nobody_may_try_again_before_landing_bound_and_another_call_bound(
 def test_the_seconds_in_the_text_are_those_of_slurm() -> None:
     _, last = earliest_settlement(slurm_declarations())
     assert f"B, {last:.0f} s later: two reads" in TEXT
+
+
+def test_what_the_text_says_of_the_arrows_holds() -> None:
+    arrows = {(move, before, after) for move, row in MOVES.items() for before, after in row.items()}
+    into_opening = {(move, before) for move, before, after in arrows if after is Phase.OPENING}
+    assert into_opening - {(Move.SEEN_GATED, Phase.OPENING), (Move.SEEN_LIVE, Phase.OPENING)} == {
+        (Move.OPEN_INTENDED, Phase.GATED)
+    }
+    judged = {Phase.JUDGED, Phase.CEASED}
+    assert {after for _, before, after in arrows if before in judged} == judged
+    can_be_judged = {before for move, before, _ in arrows if move is Move.JUDGED}
+    assert not can_be_judged & judged
