@@ -118,12 +118,13 @@ def test_nothing_of_a_job_reaches_the_shell(slurm: FakeSlurm) -> None:
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("reads", ["", "head -c 9 >/dev/null;", "cat >/dev/null;"])
+@pytest.mark.parametrize("size", [3_000, 60_000], ids=["short", "more than a pipe holds"])
 def test_one_that_is_refused_leaves_the_others_alone_whatever_it_read_of_its_script(
-    slurm: FakeSlurm, said: str, kind: type[DispatchError], reads: str
+    slurm: FakeSlurm, said: str, kind: type[DispatchError], reads: str, size: int
 ) -> None:
     (slurm.home / "said").write_text(said)
-    slurm.before("sbatch", f'if [ "$at" -eq 2 ]; then {reads} cat said >&2; exit 1; fi')
-    long = order_of(1, command=("echo", *["x" * 60_000] * 4))  # more than a pipe holds
+    slurm.before("sbatch", f'case "$*" in *" a=tok1 "*) {reads} cat said >&2; exit 1 ;; esac')
+    long = order_of(1, command=("echo", *["x" * size] * 4))
     asked = [order_of(0), long, order_of(2)]
     first, second, third = start(*asked)
     assert (first, third) == (ref_of(asked[0], FIRST), ref_of(asked[2], FIRST + 1))

@@ -14,9 +14,13 @@ from adapters.slurm.writing.fake_many import FakeSlurm
 from adapters.slurm.writing.test_many_starts import order_of, writer
 from adapters.slurm.writing.test_verbs import SOON
 from dispatch.adapters.slurm.reading import Ref
+from dispatch.adapters.slurm.writing import Writer
 from dispatch.adapters.slurm.writing.many import MOST_OF_ONE, open_many, start_many
-from dispatch.model.errors import DispatchError
+from dispatch.model.errors import DispatchError, OutcomeUnknown
+from dispatch.model.quantity import Duration
 from dispatch.spi.adapter import StartOrder
+from dispatch.spi.transport import Completed
+from dispatch.transports import LocalTransport
 
 SAYS = """
 case "$*" in
@@ -130,3 +134,21 @@ def test_many_are_as_one_after_the_other(slurm: FakeSlurm, seed: int, number: in
     assert (told(one_by_one), told(openings), there(slurm)) == all_of_them
     assert len(opened(together)) >= 1
     assert not list(slurm.home.rglob("pwned"))
+
+
+class CutOnItsWay(LocalTransport):
+    """Brings the scripts but not all that they are to read."""
+
+    async def run(
+        self, script: str, args: Sequence[str] = (), *, stdin: bytes = b"", timeout: Duration
+    ) -> Completed:
+        return await super().run(script, args, stdin=stdin[: len(stdin) // 2], timeout=timeout)
+
+
+def test_of_a_job_script_that_was_cut_on_its_way_no_job_is_made(slurm: FakeSlurm) -> None:
+    by = Writer(CutOnItsWay(), bound=Duration(seconds=60), shared="$HOME/runs")
+    orders = [order_of(number) for number in range(3)]
+    together = asyncio.run(start_many(by, orders, SOON))
+    answers = [*together, *asyncio.run(alone(by.start, orders))]
+    assert {type(one) for one in answers} == {OutcomeUnknown}
+    assert there(slurm) == {}

@@ -125,8 +125,7 @@ async def _start_some(
             meta=meta,
             args=args,
             parts=("many", "start_many"),
-            # The script ends each of them with a line break.
-            stdin=rest.removesuffix("\n").encode(),
+            stdin=rest.encode(),
             longer=_until(meta),
         )
     except DispatchError as error:

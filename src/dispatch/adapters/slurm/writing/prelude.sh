@@ -54,6 +54,11 @@ run() { # NAME COMMAND...: its output, its errors and its return code as one sec
   return $rc
 }
 
+whole_input() { # standard input, in $input. It ends with the mark: what was cut on its way would be a job script, too
+  input=$(cat)
+  case $input in *"$mark") input=${input%"$mark"} ;; *) exit 0 ;; esac
+}
+
 show() { # NAME: the object $id as the controller has it; in $job for field()
   section "$1"
   job=$(SLURM_TIME_FORMAT=%s bounded scontrol show job "$id")

@@ -25,8 +25,9 @@ fi
 pattern=$output
 case $output in *%*) pattern=$(printf '%s\n' "$output" | sed 's/%/%%/g') ;; esac
 
+whole_input
 section sbatch
-answer=$(bounded sbatch --parsable --hold --begin="uts$base" --no-requeue --job-name="$name" --comment="$comment" \
+answer=$(printf '%s' "$input" 2>/dev/null | bounded sbatch --parsable --hold --begin="uts$base" --no-requeue --job-name="$name" --comment="$comment" \
   --export=ALL --propagate=NONE --open-mode=append --chdir="$workdir" --output="$pattern" "$@")
 rc=$?
 printf '%s\n' "$answer"

@@ -30,7 +30,7 @@ prepare() { # the directories of an object; it fails where they cannot be
 
 submit() { # OPTION...: the object. An sbatch that fails need not have read its script
   section "sbatch $index"
-  answer=$(printf '%s\n' "$script$rest" 2>/dev/null | bounded sbatch --parsable --hold --begin="uts$base" --no-requeue \
+  answer=$(printf '%s' "$script$rest" 2>/dev/null | bounded sbatch --parsable --hold --begin="uts$base" --no-requeue \
     --job-name="$name" --comment="$comment" --export=ALL --propagate=NONE --open-mode=append --chdir="$workdir" \
     --output="$pattern" "$@")
   rc=$?
@@ -73,9 +73,8 @@ read_back() {
   made='' wanted=''
 }
 
-# The last letter keeps what would be cut off of it, its empty lines.
-rest=$(cat && printf x)
-rest=${rest%x}
+whole_input
+rest=$input
 index=0 made='' wanted=''
 while [ $# -gt 0 ]; do
   count=$1

@@ -163,17 +163,20 @@ class Writer:
         meta: CallMeta,
         args: Sequence[str],
         parts: Sequence[str],
-        stdin: bytes = b"",
+        stdin: bytes | None = None,
         longer: Duration = _NO_TIME,
     ) -> Answer:
-        """Run a script with its prelude. ``longer`` is by how much the last of its commands may begin after the first."""
+        """Run a script with its prelude. ``longer`` is by how much the last of its commands may begin after the first.
+
+        Standard input ends with the mark, so that the script can tell that it has all of it.
+        """
         mark = f"@@dispatch-{secrets.token_hex(8)}"
         deadline = int(meta.deadline.timestamp() * 1_000)
         bound = -(-self._bound.ms // 1_000)
         completed = await self._transport.run(
             compose(*parts),
             [mark, str(deadline), str(bound), *args],
-            stdin=stdin,
+            stdin=b"" if stdin is None else stdin + mark.encode(),
             timeout=Duration.of_ms(self._bound.ms + longer.ms + _MARGIN.ms),
         )
         answer = read_answer(mark, completed)
