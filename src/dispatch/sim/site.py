@@ -14,6 +14,7 @@ from dispatch.adapters.memory.records import WorldObject
 from dispatch.model.epoch import ulid
 from dispatch.model.errors import DispatchError
 from dispatch.model.journal import Accepted, Entry
+from dispatch.shell.identity import randomness
 from dispatch.shell.supervisor import Round
 from dispatch.shell.sweeping import EVERY
 from dispatch.sim import invariants, rules
@@ -295,7 +296,7 @@ class Site:
 
     async def run(self, process: Process, work: Coroutine[Any, Any, None]) -> bool:
         """Run a process to its end; whether it lived to it. What it raises while it lives is a fault of the program."""
-        process.task = task = self.loop.create_task(work, name=process.name)
+        process.task = task = self.loop.create_task(self._named(process, work), name=process.name)
         task.add_done_callback(_hear)
         self.processes.append(process)
         await asyncio.wait({task})
@@ -306,6 +307,11 @@ class Site:
         if error is not None:
             self.break_rule("fault", f"{process.name} ends with {error!r}")
         return True
+
+    async def _named(self, process: Process, work: Coroutine[Any, Any, None]) -> None:
+        """Let each process draw its own names, so that a process less changes none of the others'."""
+        with randomness(self.chance.stream(f"{process.name}/names").data):
+            await work
 
     async def supervise(self, number: int, records: Records | None = None) -> None:
         """Keep a supervisor running: one that dies is started again after a while."""
