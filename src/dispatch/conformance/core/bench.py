@@ -172,9 +172,10 @@ class CoreBench:
         expect(max(view.objects) == submission, f"there is a submission {max(view.objects)}")
         return self.made(job, submission)
 
-    async def queued(self, job: str) -> Made:
-        """Fill the cluster, and wait until the job's first object is open and waits in the queue."""
+    async def queued(self, policy: Policy | None = None) -> tuple[str, Made]:
+        """Fill the cluster, submit a job, and wait until its first object is open and waits in the queue; give both."""
         await self.scheduler.fill()
+        job = await self.submit(policy)
 
         def reached(view: JobView) -> bool:
             known = view.objects.get(1)
@@ -183,7 +184,7 @@ class CoreBench:
             return known.seen.state is State.PENDING and known.seen.cause is not Cause.GATED
 
         await self.until(job, reached, "open and queued")
-        return self.made(job, 1)
+        return job, self.made(job, 1)
 
     async def has_died(self, process: Process) -> None:
         """Wait until a process has met the death that was laid in its way."""

@@ -33,8 +33,7 @@ async def a_job_that_is_held_before_it_starts_runs_after_its_release_alone(on: C
 @check(needs=Holder)
 async def a_job_that_is_held_in_the_queue_runs_after_its_release_alone(on: CoreBench) -> None:
     """The hold is placed on what is open already (02, protocol 5)."""
-    job = await on.submit()
-    await on.queued(job)
+    job, _ = await on.queued()
     on.ask.ask_hold(job)
     await on.until(job, shows_our_hold, "held in the queue")
     await on.scheduler.make_room()
@@ -95,8 +94,7 @@ async def a_request_that_contradicts_another_is_a_conflict(on: CoreBench) -> Non
 @check(needs=Holder)
 async def an_administrators_hold_is_lifted_by_nobody_else(on: CoreBench) -> None:
     """Neither by our release nor by our open (02, S3)."""
-    job = await on.submit()
-    made = await on.queued(job)
+    job, made = await on.queued()
     await on.scheduler.hold_as_administrator(made)
     on.ask.ask_hold(job)
     await on.until(job, shows_our_hold, "held by us too")

@@ -46,8 +46,7 @@ async def a_preempted_execution_is_tried_again(on: CoreBench) -> None:
 @check()
 async def a_launch_that_failed_is_tried_again(on: CoreBench) -> None:
     """No program of it has run, and the infrastructure is charged (02)."""
-    job = await on.submit(policy(rule(Cause.LAUNCH_FAILED)))
-    made = await on.queued(job)
+    job, made = await on.queued(policy(rule(Cause.LAUNCH_FAILED)))
     await on.scheduler.make_room()
     await on.scheduler.fail_launch(made)
     await on.running(job, 2)

@@ -46,8 +46,7 @@ async def a_stop_before_the_start_makes_nothing(on: CoreBench) -> None:
 @check()
 async def a_stop_of_what_waits_in_the_queue_lets_it_never_run(on: CoreBench) -> None:
     """Whatever its gate is (12, E2)."""
-    job = await on.submit()
-    await on.queued(job)
+    job, _ = await on.queued()
     on.ask.ask_stop(job)
     await stopped(on, job)
     await on.scheduler.make_room()
@@ -57,8 +56,7 @@ async def a_stop_of_what_waits_in_the_queue_lets_it_never_run(on: CoreBench) -> 
 @check(needs=Holder)
 async def a_stop_of_what_is_held_ends_it(on: CoreBench) -> None:
     """Nobody needs to release it first (02, S9)."""
-    job = await on.submit()
-    await on.queued(job)
+    job, _ = await on.queued()
     on.ask.ask_hold(job)
     await on.until(job, shows_our_hold, "held in the queue")
     on.ask.ask_stop(job)
