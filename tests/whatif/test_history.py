@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from hypothesis import given, settings, strategies as st
+from msgspec.structs import replace
 
 from core.builders import ended, entry, header, opened, queued, read, running, succeeded
 from dispatch.cli.render import history_document
@@ -16,10 +17,13 @@ from dispatch.model.answers import Action
 from dispatch.model.errors import DispatchError, Invalid, NotFound
 from dispatch.model.journal import AnyEvent, Decided, Ended
 from dispatch.model.status import Cause, Observation
+from dispatch.whatif.conditions import Program
 from dispatch.whatif.history.past import Past, queue_wait_of, sources_of
 from dispatch.whatif.history.reading import read_history
+from dispatch.whatif.measures import figure, ratio
+from dispatch.whatif.simulating import simulate
 from dispatch.whatif.weather import Gap
-from whatif.makers import HOUR
+from whatif.makers import DAY, HOUR, conditions, fixed, job, once_in, span
 
 HEADS = "JobID|State|Submit|Start|End|NNodes|ExitCode"
 ROWS = """\
@@ -111,6 +115,7 @@ def test_a_state_that_no_slurm_prints_is_left_out_and_said_so(place: Path) -> No
         ("1|FAILED|Unknown|2026-01-01T00:00:00|2026-01-01T00:00:00|999999|0:0", "NNodes"),
         ("1|FAILED|Unknown|2026-01-01T00:00:00|2026-01-01T00:00:00|١|0:0", "NNodes"),
         ("1|FAILED|Unknown|2026-01-01T00:00:00|2026-01-01T00:00:00|1|one", "ExitCode"),
+        ("1|FAILED|Unknown|2026-01-01T00:00:00|2026-01-01T00:00:00|1|256:0", "ExitCode"),
         ("1|FAILED", "line 2"),
     ],
 )
@@ -170,6 +175,7 @@ def test_exit_codes_are_numbers_or_wrapped_ones(place: Path) -> None:
         ({"allocation_nodes": "4"}, "jobs[0].allocation_nodes"),
         ({"allocation_nodes": 10**9}, "jobs[0].allocation_nodes"),
         ({"exit_code": {"return_code": -1}}, "jobs[0].exit_code"),
+        ({"exit_code": {"return_code": 256}}, "jobs[0].exit_code"),
     ],
 )
 def test_a_job_of_json_that_is_wrong_is_named(
@@ -308,3 +314,23 @@ def test_the_wait_in_the_queue_is_random_around_the_recorded_mean() -> None:
     wait = queue_wait_of([past(1, queued=1000), past(1, queued=3000), past(1)])
     assert str(wait) == "exp:2s"
     assert queue_wait_of([past(1)]) is None
+
+
+def test_the_history_of_a_simulation_simulates_as_it_did() -> None:
+    """From random failures to a history, and from the history to failures drawn from it: the same share is useful."""
+    program = Program(
+        checkpoint_every=span("1h"), checkpoint_cost=span("2m"), restart_cost=span("5m")
+    )
+    random = (once_in("7h"), once_in("4d", Cause.NODE_LOST, per_node=True))
+    ours = conditions(*random, program=program, horizon=span("40d"), repair=fixed("30m"))
+    first = simulate(job(), ours, range(6))
+    ended = [
+        Past(
+            one.started, one.ended - one.started, one.nodes, Cause(one.cause) if one.cause else None
+        )
+        for run in first
+        for one in run.executions
+    ]
+    again = simulate(job(), replace(ours, sources=sources_of(ended)), range(6))
+    means = [figure(ratio(run, 40 * DAY) for run in runs).mean for runs in (first, again)]
+    assert means[1] == pytest.approx(means[0], abs=0.02)

@@ -126,6 +126,14 @@ def test_the_brake_holds_a_job_that_ends_again_and_again() -> None:
     assert "crashLoop" in run.why
 
 
+def test_an_end_that_nobody_knows_the_cause_of_is_charged_to_nobody_and_held_after_ten() -> None:
+    run = played(
+        policy(rule(Cause.UNKNOWN), limits=Limits(total=3)), every("1h", cause=Cause.UNKNOWN)
+    )
+    assert {one.decided.budget for one in run.decisions} == {None}
+    assert (run.outcome, len(run.executions)) == ("held", 11)
+
+
 # --- holds
 
 

@@ -13,7 +13,7 @@ from typing import NamedTuple, assert_never
 
 from msgspec.structs import replace
 
-from dispatch.core.ceasing import nodes_wanted
+from dispatch.core.ceasing import awaited, nodes_of
 from dispatch.core.deciding import next_step
 from dispatch.core.folding import fold
 from dispatch.core.recovery import effective_job, excluded_nodes
@@ -161,14 +161,14 @@ class _Game:
 
     def _listing(self) -> Listing:
         now = _at(self._now)
-        wanted = nodes_wanted(self._view)
+        known = awaited(self._view)
         return Listing(
             version=self._view.version,
             requested=now,
             sent=now,
             boot=BOOT,
             observations=() if self._seen is None else (self._seen,),
-            nodes=None if wanted is None else self._cluster.reports(wanted, self._now),
+            nodes=None if known is None else self._cluster.reports(nodes_of(known), self._now),
         )
 
     def _make(self, call: Call) -> None:
@@ -230,9 +230,8 @@ class _Game:
         self._now = fate.execution.ended
         if fate.cut:
             return
-        state = State.FAILED if fate.cause else State.SUCCEEDED
         self._show(
-            verdict=Verdict(state=state, cause=fate.cause, detail=fate.detail),
+            verdict=_verdict(fate),
             hold=None,
             final=True,
             nodes=fate.names,
@@ -265,6 +264,16 @@ class _Game:
         until = min(until, self._conditions.horizon.ms)
         self._waits[row] += until - self._now
         self._now = until
+
+
+def _verdict(fate: Fate) -> Verdict:
+    """The verdict as an adapter gives it; what is not known is never proven, and so charged to nobody."""
+    return Verdict(
+        state=State.FAILED if fate.cause else State.SUCCEEDED,
+        cause=fate.cause,
+        detail=fate.detail,
+        proven=fate.cause is not Cause.UNKNOWN,
+    )
 
 
 def _header(job: Job, plan: Plan, seed: int | None) -> Accepted:

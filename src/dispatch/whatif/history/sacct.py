@@ -14,13 +14,15 @@ from dispatch.whatif.history.past import LONGEST_MS, MOST_NODES, History, Past
 from dispatch.whatif.history.states import told_by
 
 MOST_FAULTS = 20
+LARGEST_CODE = 255
+"""Of a status or a signal. Each is a kind of failure of its own, so their number must be bounded."""
 LATEST = 1 << 40
 """Seconds since 1970; what is later is no time."""
 COLUMNS = "JobID,State,Submit,Start,End,NNodes,ExitCode"
 HOW = f"Print it with `sacct --json`, or with `sacct -P -X -o {COLUMNS}`."
 
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d")
-_EXIT = re.compile(r"(\d{1,5}):(\d{1,5})")
+_EXIT = re.compile(r"(\d{1,3}):(\d{1,3})")
 _NO_TIME = frozenset({"", "Unknown", "None", "N/A", "NONE"})
 _NODES = ("NNodes", "AllocNodes")
 
@@ -118,7 +120,7 @@ def _read_row(reader: _Reader, row: Mapping[str, str], line: int) -> None:
         return
     code = row.get("ExitCode", "").strip() or "0:0"
     match = _EXIT.fullmatch(code)
-    if match is None:
+    if match is None or max(int(match[1]), int(match[2])) > LARGEST_CODE:
         reader.fault("ExitCode", code, "a status and a signal such as 0:0 or 1:0", line)
         return
     reader.add(row["State"].strip(), (int(match[1]), int(match[2])), times, max(int(count), 1))
@@ -170,7 +172,7 @@ def _read_job(reader: _Reader, job: object, path: str) -> None:
         return
     status = _number(_get(job, "exit_code", "return_code")) or 0
     signal = _number(_get(job, "exit_code", "signal", "id")) or 0
-    if not (0 <= status <= 65_535 and 0 <= signal <= 65_535):
+    if not (0 <= status <= LARGEST_CODE and 0 <= signal <= LARGEST_CODE):
         reader.fault(f"{path}.exit_code", _get(job, "exit_code"), "a status and a signal")
         return
     reader.add(words, (status, signal), times, max(nodes, 1))
