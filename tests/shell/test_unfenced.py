@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import timedelta
 
-import pytest
-
 from dispatch.model.answers import Action
+from dispatch.model.journal import Ceased, Proof
 from dispatch.model.policy import Policy, Rule
 from dispatch.model.status import Cause
 from shell.world import World, opened
@@ -15,9 +14,6 @@ from shell.world import World, opened
 AGAIN = Policy(rules=(Rule(when=(Cause.CANCELLED,), do=Action.RESUBMIT, limit=1),))
 
 
-@pytest.mark.xfail(
-    reason="an object that ended under another boot than that of its open counts as one that never ran (12, O2 and E4)"
-)
 def test_what_was_cancelled_after_its_start_was_forgotten_may_live_on(
     worlds: Callable[..., World],
 ) -> None:
@@ -37,3 +33,22 @@ def test_what_was_cancelled_after_its_start_was_forgotten_may_live_on(
         world.env.run_all()
         world.clock.advance(timedelta(seconds=10))
     assert world.env.overlaps(job) == ()
+    current = world.view(job).current
+    assert current is not None
+    assert current.awaiting == ("n1",)
+
+
+def test_where_tickets_are_shared_such_a_cancellation_needs_no_proof(
+    worlds: Callable[..., World],
+) -> None:
+    """It waited in the queue while the controller was restarted, as it does on any cluster in service."""
+    world = worlds()
+    job = world.submit(AGAIN)
+    world.until(job, opened)
+    world.clock.advance(timedelta(minutes=10))
+    world.env.crash(timedelta(seconds=1), partly=True)
+    world.env.reboot()
+    world.env.lose_node("n1")
+    world.env.cancel(job, who="owner")
+    world.until(job, lambda view: len(view.objects) == 2)
+    assert [event.proof for event in world.events(job, Ceased)] == [Proof.NEVER_RAN]

@@ -38,10 +38,13 @@ def awaited(view: JobView) -> ObjectView | None:
     return None
 
 
-def nodes_wanted(view: JobView) -> tuple[str, ...] | None:
-    """The nodes to read together with the job, for a proof of cessation; empty means all where it could have run."""
+def nodes_wanted(view: JobView, *, fence: bool = False) -> tuple[str, ...] | None:
+    """The nodes to read together with the job, for a proof of cessation; empty means all where it could have run.
+
+    ``fence``: as in ``Listing``.
+    """
     known = awaited(view)
-    return None if known is None or never_ran(known) else nodes_of(known)
+    return None if known is None or never_ran(known, fence=fence) else nodes_of(known)
 
 
 def nodes_of(known: ObjectView) -> tuple[str, ...]:
@@ -56,10 +59,11 @@ def is_fenced(known: ObjectView) -> bool:
     return known.seen is not None and known.seen.cause is Cause.FENCED
 
 
-def never_ran(known: ObjectView) -> bool:
+def never_ran(known: ObjectView, *, fence: bool) -> bool:
     """Whether the object ended, by a read of its end, without ever having been given nodes.
 
-    One that a controller may have forgotten says nothing: it may have run before (12, O2).
+    One that a controller may have forgotten says nothing: it may have run before (12, O2). Nor does one that ended under
+    another boot than that of its open, unless a start would have left its ticket.
     """
     return (
         known.ended is not None
@@ -68,6 +72,7 @@ def never_ran(known: ObjectView) -> bool:
         and not known.ran_on
         and not known.why
         and not is_fenced(known)
+        and (fence or known.opened_under in ("", known.ended.boot))
     )
 
 
@@ -76,7 +81,7 @@ def cease(
 ) -> Ceased | Awaiting | NodesBack | HoldAsked | datetime | None:
     """Go one step towards cessation: an event, the moment to read again, or nothing but the next poll."""
     submission = known.submission
-    if never_ran(known):
+    if never_ran(known, fence=listing.fence):
         return Ceased(submission=submission, proof=Proof.NEVER_RAN)
     if view.cessation_waived_by:
         why = f"{view.cessation_waived_by} released the job"

@@ -198,6 +198,8 @@ class Listing(Value):
     declarations: Declarations | None = None
     """The bounds that the cluster has at the time of the read, where they are known."""
     answered: Instant | None = None
+    fence: bool = False
+    """Whether each start leaves a ticket that a read shows, whatever the controller forgets (12, O4)."""
 
     @property
     def seen_by(self) -> Instant:

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from dispatch.core.ceasing import awaited, nodes_of, nodes_wanted
 from dispatch.core.deciding import next_step
-from dispatch.model.answers import Declarations
+from dispatch.model.answers import Capability
 from dispatch.model.errors import (
     Conflict,
     DispatchError,
@@ -141,7 +141,7 @@ class Engine:
             return standings
         requested = self._now()
         reading = await self._read(views)
-        by_job = _by_job(reading, views, requested, self._now(), self.backend.declarations)
+        by_job = _by_job(reading, views, requested, self._now(), self.backend)
         wanted: list[Wanted] = []
         for outcome in await self._decide_all(views, by_job):
             match outcome:
@@ -291,7 +291,11 @@ class Engine:
 
     def _decide(self, view: JobView, listing: Listing) -> Standing | Wanted | Unread | Growing:
         known = awaited(view)
-        if known is not None and listing.nodes is None and nodes_wanted(view) is not None:
+        if (
+            known is not None
+            and listing.nodes is None
+            and nodes_wanted(view, fence=listing.fence) is not None
+        ):
             return Unread(view, listing, known)
         step = next_step(view, listing, self._now())
         if self.on_step is not None:
@@ -333,7 +337,7 @@ def _by_job(
     views: dict[str, JobView],
     requested: datetime,
     answered: datetime,
-    declared: Declarations,
+    backend: Backend,
 ) -> dict[str, Listing]:
     found: dict[str, list[Observation]] = {job: [] for job in views}
     for seen in reading.observations:
@@ -346,7 +350,8 @@ def _by_job(
             sent=reading.sent,
             boot=reading.boot,
             observations=tuple(found[job]),
-            declarations=declared,
+            declarations=backend.declarations,
+            fence=backend.answers.capability(Capability.FENCE).yes,
             answered=reading.sent + (answered - requested),
         )
         for job, view in views.items()
