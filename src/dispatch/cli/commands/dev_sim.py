@@ -13,6 +13,7 @@ from typing import Any, cast
 import click
 
 from dispatch.adapters.memory import ShapeName
+from dispatch.cli.commands.dev_sim_mutants import tell_mutants
 from dispatch.cli.exits import Exit
 from dispatch.cli.options import Common, common_options
 from dispatch.cli.terminal import Cell, clean, emit, say, table, width
@@ -69,6 +70,11 @@ from dispatch.sim.shrinking import Shrunk, as_test, shrink
     metavar="N",
     help="With --enumerate: strike twice, at most N steps apart.",
 )
+@click.option(
+    "--mutants",
+    is_flag=True,
+    help="Instead: hunt named faults of dispatch itself; with --calm each for N seeds.",
+)
 @click.option("--coverage", is_flag=True, help="List what was not reached.")
 @common_options
 def sim(common: Common, **asked: Any) -> int:
@@ -89,6 +95,9 @@ def sim(common: Common, **asked: Any) -> int:
         stop_at=asked["stop_at"],
         coverage=asked["coverage"],
     )
+    if asked["mutants"]:
+        calm = asked["seeds"] if asked["calm"] else None
+        return tell_mutants(calm, asked["workers"], as_json=as_json)
     if asked["scenario"] is not None:
         return _enumerate(asked["scenario"], asked["pairs"], as_json=as_json)
     if (seed := asked["seed"]) is not None:

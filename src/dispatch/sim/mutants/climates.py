@@ -1,0 +1,138 @@
+"""Climates in which a mutant is met in few seeds: each lets one kind of fault come often, and leaves the rest to the seed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+from dispatch.model.quantity import Duration
+from dispatch.sim.climate import Climate
+from dispatch.sim.options import Options
+
+CRASH = "the controller crashes"
+UNHEARD = ("reply lost", "lands late, unheard", "sent and lands late, unheard")
+
+
+def under(climate: Climate, *, jobs: int = 3, minutes: int = 40) -> Options:
+    """Options with that climate."""
+    return Options(climate=climate, jobs=jobs, storm=timedelta(minutes=minutes))
+
+
+SILENT = under(Climate(rate=0.5, writes=UNHEARD))
+"""Half of all writes are not heard of."""
+
+TOGETHER = under(
+    Climate(rate=0.6, writes=("lands late, unheard", "sent late", "cut short"), life=10**9), jobs=6, minutes=3
+)
+"""Many jobs within little time, and replies that are lost."""
+
+UNDONE = under(Climate(rate=0.5, writes=("cut short", "begins late")))
+"""Half of all writes are done by half, or too late, and nobody is told."""
+
+SLOW = under(Climate(rate=0.5, writes=("begins late", "sent and lands late, unheard")))
+"""Commands wait on the login node, far beyond their deadline."""
+
+HANGING = under(
+    Climate(
+        acts=("the controller hangs",), spite=0.8, reactions=("the controller hangs",),
+        after=("start", "open"), within=0.7, poll=10,
+    )
+)  # fmt: skip
+"""The controller hangs, and works off what it was sent in no order."""
+
+FORGETFUL = under(
+    Climate(spite=0.6, reactions=(CRASH,), after=("open", "begins"), within=4)
+)
+"""The controller crashes when it has just opened or started something."""
+
+FORGETFUL_SILENT = under(
+    Climate(
+        rate=0.5, writes=("reply lost",), spite=0.6, reactions=(CRASH,), after=("begins",), within=3
+    )
+)
+"""The same, and nobody has heard of the open."""
+
+FORGETFUL_OF_STOPS = under(
+    Climate(
+        asks=("stop",), asks_within=60, spite=0.9, reactions=(CRASH,), after=(" stop",), within=2,
+        settings=(("capacity", 1),),
+    )
+)  # fmt: skip
+"""The controller crashes when it has just stopped something that waits in its queue."""
+
+PREEMPTING = under(Climate(ends=("is preempted", "is killed by a signal")))
+"""Nothing comes to its end undisturbed."""
+
+STOPPED_BETWEEN = under(
+    Climate(ends=("is preempted",), asks=("stop",), asks_within=150)
+)
+"""Jobs are stopped while they wait for their next execution."""
+
+STOPPED_IN_SILENCE = under(
+    Climate(rate=0.5, writes=UNHEARD, asks=("stop",), asks_within=20, life=10**9)
+)
+"""Jobs are stopped while nobody knows what became of their open."""
+
+LOSING_NODES = under(
+    Climate(
+        ends=("loses its node",),
+        settings=(("kill_delay", Duration(seconds=28)), ("slurmd_timeout", Duration(seconds=20))),
+    )
+)
+"""Every execution loses a node, and what is back kills late."""
+
+SET_BACK = under(
+    Climate(
+        acts=("the records are backed up, and set back later",),
+        spite=0.15,
+        reactions=("the records are backed up, and set back later",),
+    )
+)
+"""The records are set back again and again."""
+
+ADMINISTERED = under(
+    Climate(spite=0.8, reactions=("an administrator holds",), after=("start",), within=1)
+)
+"""An administrator holds what has just been started."""
+
+HELD = under(Climate(asks=("hold", "release", "hold", "release"), asks_within=60))
+"""People hold and release, again and again."""
+
+HELD_TWICE = under(
+    Climate(
+        rate=0.5, writes=("lands twice",), asks=("hold", "release") * 5, asks_within=20, life=10**9,
+        settings=(("capacity", 0),),
+    )
+)  # fmt: skip
+"""The same, and calls land twice."""
+
+HELD_A_WHILE = under(Climate(asks=("hold a while",), asks_within=30))
+"""People hold for a time."""
+
+REQUEUED = under(
+    Climate(acts=("somebody requeues",), ends=("is preempted", "exits with 1"), settings=(("revival", True),))
+)
+"""Everything may run again, and others let it."""
+
+FORGOTTEN = under(Climate(acts=("the queue forgets",), spite=0.3, reactions=("the queue forgets",), within=60))
+"""The queue forgets what has ended at once."""
+
+
+DYING = under(Climate(life=20, ends=("exits with 1", "is preempted")))
+"""Every process dies soon."""
+
+LOSING_NODES_ADMINISTERED = under(
+    Climate(
+        ends=("loses its node",),
+        settings=(("slurmd_timeout", Duration(seconds=20)),),
+        spite=0.8,
+        reactions=("an administrator holds",),
+        after=("start",),
+        within=1,
+        assumed="20s",
+    )
+)
+"""Every execution loses a node, and an administrator holds the next."""
+
+LOSING_NODES_DYING = under(replace(LOSING_NODES_ADMINISTERED.climate, life=20))
+"""The same, and every process dies soon."""
