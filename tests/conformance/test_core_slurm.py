@@ -24,7 +24,7 @@ CHOSEN = (
     "a stop whose reply is lost is a stop",
     "a job that is held before it starts runs after its release alone",
 )
-"""All 53 take more than an hour of real time."""
+"""All 53 take more than half an hour of real time."""
 
 
 @pytest.fixture(scope="module")
