@@ -114,6 +114,7 @@ def test_a_page_has_every_table_and_the_conditions() -> None:
         "Budgets: mine",
         "Conditions",
         "given up in",
+        "rule 1 (Preempted) has used up its limit of 2 in 5 of 5 seeds",
     ):
         assert words in whole
 

@@ -16,7 +16,7 @@ from dispatch.whatif.measures import Summary, figure, ratio, summarize
 from dispatch.whatif.playing import Run
 from dispatch.whatif.simulating import simulate
 
-MOST_ADVISED = 20
+MOST_ADVISED = 10
 """Seeds that are played again with the advised interval; the same ones are compared."""
 
 

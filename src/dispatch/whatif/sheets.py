@@ -155,7 +155,7 @@ def percent(share: float) -> str:
 
 def sentences(one: Report) -> list[str]:
     """Tell how runs ended badly, and what would do better."""
-    return [*_endings(one.summary), *_advice(one)]
+    return [*_endings(one.summary), *_limits(one.summary), *_advice(one)]
 
 
 def _endings(summary: Summary) -> Iterator[str]:
@@ -167,6 +167,25 @@ def _endings(summary: Summary) -> Iterator[str]:
             f"{OUTCOMES[row.outcome]} in {row.seeds} of {summary.seeds} seeds, on day {row.day.p50:.1f} in half of them,"
             f" by day {row.day.p90:.1f} in nine of ten{because}"
         )
+
+
+def _limits(summary: Summary) -> Iterator[str]:
+    """Where jobs end badly, tell whose limit is used up in most seeds: that is what to raise."""
+    if all(row.outcome in ("finished", "running") for row in summary.endings):
+        return
+    limits = [
+        (f"rule {row.rule} ({', '.join(row.causes)})", row.limit, row.used_up, row.day)
+        for row in summary.rules
+    ]
+    limits += [
+        (f"limits.{row.name}", str(row.limit), row.used_up, row.day) for row in summary.budgets
+    ]
+    for name, limit, used_up, day in limits:
+        if day is not None and used_up > summary.seeds / 2:
+            yield (
+                f"{name} has used up its limit of {limit} in {used_up} of {summary.seeds} seeds, by day {day.p50:.1f} in half"
+                f" of these, by day {day.p90:.1f} in nine of ten"
+            )
 
 
 def _advice(one: Report) -> Iterator[str]:
