@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Sequence
 from datetime import timedelta
 
+from msgspec.structs import replace
+
+from dispatch.adapters.memory.backend import MemoryBackend
 from dispatch.model.answers import Declarations
 from dispatch.model.errors import Busy, Rejected
 from dispatch.model.journal import Adopted, Forgot, Outcome, Settled, Verb
@@ -13,6 +17,7 @@ from dispatch.model.policy import (
     Policy,
 )
 from dispatch.model.quantity import Duration
+from dispatch.spi.adapter import Reading
 from dispatch.stores.sqlite import SqliteStore
 from histories.ordinary import Life, finished, running
 from shell.world import RESUBMIT, World, ended, opened
@@ -195,6 +200,27 @@ def bounds_grew(world: World) -> str:
     return finished(world, job)
 
 
+def slow_read(world: World) -> str:
+    """Its node comes back, and its end is read, while a controller under load takes twenty seconds to answer."""
+    slow = timedelta(seconds=20)
+
+    class Slow(MemoryBackend):
+        async def find_many(self, jobs: Sequence[str], known: Sequence[str] = ()) -> Reading:
+            sent = world.clock.now()
+            world.clock.advance(slow)
+            return replace(await super().find_many(jobs, known), sent=sent)
+
+    world.behave(Slow)
+    job = world.submit(RESUBMIT)
+    world.until(job, opened)
+    world.env.run(job, nodes=("n1",))
+    world.env.lose_node("n1")
+    world.until(job, lambda view: bool(view.current and view.current.awaiting))
+    world.env.return_node("n1")
+    running(world, job, 2)
+    return finished(world, job)
+
+
 def unfinished(world: World) -> str:
     """It is left in the middle: a start and a stop are intended, and nobody knows yet what became of them."""
     job = world.submit()
@@ -225,5 +251,6 @@ TROUBLED: tuple[Life, ...] = (
     vanished,
     adopted,
     bounds_grew,
+    slow_read,
     unfinished,
 )
