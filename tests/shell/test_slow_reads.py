@@ -8,13 +8,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
+import pytest
 from msgspec.structs import replace
 
 from dispatch.adapters.memory.backend import MemoryBackend
-from dispatch.model.journal import Ceased, Ended, Entry
+from dispatch.model.journal import Ceased, Ended, Entry, Intended
+from dispatch.model.policy import Backoff
+from dispatch.model.quantity import Duration
 from dispatch.model.status import NodeReport
 from dispatch.spi.adapter import Reading
-from shell.world import RESUBMIT, World, ended, opened
+from shell.world import RESUBMIT, World, ended, opened, submission
 
 SLOW = timedelta(seconds=20)
 """Within the call bound; a controller under load is as slow."""
@@ -74,3 +77,30 @@ def test_the_save_window_begins_when_the_end_was_read(world: World) -> None:
     waits = True
     world.until(job, ended)
     assert written(world, job, Ended) - over[0] >= world.backend.declarations.save_window
+
+
+@pytest.mark.xfail(reason="the due time is counted from when the read of the end was sent (12, B1)")
+def test_a_backoff_begins_when_the_end_was_read(world: World) -> None:
+    """It is never cut short by the time that the read has taken (12, B1)."""
+    over: list[datetime] = []
+
+    class Slow(MemoryBackend):
+        async def find_many(self, jobs: Sequence[str], known: Sequence[str] = ()) -> Reading:
+            sent = world.clock.now()
+            if waits and not over:
+                world.clock.advance(SLOW)
+                world.env.preempt(job)
+                over.append(world.clock.now())
+            return replace(await super().find_many(jobs, known), sent=sent)
+
+    waits = False
+    world.behave(Slow)
+    hour = Backoff(initial=Duration(hours=1), max=Duration(hours=1), jitter=0)
+    job = world.submit(replace(RESUBMIT, rules=(replace(RESUBMIT.rules[0], backoff=hour),)))
+    world.until(job, opened)
+    world.env.run(job)
+    world.advance(job)
+    waits = True
+    world.until(job, submission(2))
+    started = [entry.at for entry in world.history(job) if isinstance(entry.event, Intended)]
+    assert started[2] - over[0] >= hour.initial
