@@ -22,5 +22,5 @@ def test_a_job_whose_record_could_not_be_read_is_refused(
     world: World, fields: dict[str, Any]
 ) -> None:
     """Values check no types and no bounds when they are made, as the decoder does."""
-    with pytest.raises(Invalid, match="labels|nodes|env"):
+    with pytest.raises(Invalid):
         world.submit(**fields)
