@@ -194,6 +194,12 @@ def test_the_nodes_of_every_run_of_an_object_are_awaited() -> None:
     assert waits(made) == ("await cessation", 140)  # a run may have been lost before the last
 
 
+def test_where_a_run_was_seen_by_nobody_every_node_is_awaited() -> None:
+    view, _ = settled_step(record(*ran(), policy=AGAIN), queued(restarts=2), sent=10)
+    view = judged(view, ended(restarts=2, nodes=("n3",)), sent=20)
+    assert nodes_wanted(view) == ()
+
+
 def test_a_pending_object_names_no_nodes_but_those_still_being_cleaned_up() -> None:
     view, _ = settled_step(record(*opened()), queued(nodes=("n7",)))
     assert view.objects[1].ran_on == ()

@@ -152,7 +152,8 @@ def cessation_is_not_awaited(patch: pytest.MonkeyPatch) -> None:
 def what_was_forgotten_never_ran(patch: pytest.MonkeyPatch) -> None:
     """Take a tainted object that ended without nodes for one that never ran."""
 
-    def never_ran(known: ObjectView) -> bool:
+    def never_ran(known: ObjectView, *, fence: bool) -> bool:
+        del fence
         return known.ended is not None and known.seen is not None and known.seen.started is None
 
     patch.setattr(ceasing, "never_ran", never_ran)

@@ -90,7 +90,7 @@ STORIES = (
         name="success",
         acts=(submit(nodes=2), seen_running(1), happens(runs(1), "finish")),
         ends=(End(State.SUCCEEDED, None, 1),),
-        points=60,
+        points=55,
     ),
     Story(
         name="preempted, resubmitted, success",
@@ -102,7 +102,7 @@ STORIES = (
             happens(runs(2), "finish"),
         ),
         ends=(End(State.SUCCEEDED, None, 2, 1),),
-        points=119,
+        points=117,
     ),
     Story(
         name="node lost and back, resubmitted, success",
@@ -126,13 +126,13 @@ STORIES = (
             happens(runs(2), "preempt"),
         ),
         ends=(End(State.FAILED, Cause.PREEMPTED, 2, 1),),
-        points=100,
+        points=97,
     ),
     Story(
         name="failed by its policy",
         acts=(submit(resubmit()), happens(runs(1), "finish", 3)),
         ends=(End(State.FAILED, Cause.NON_ZERO_EXIT, 1),),
-        points=51,
+        points=45,
     ),
     Story(
         name="held before its open, released, success",
@@ -174,7 +174,7 @@ STORIES = (
             happens(runs(2), "finish"),
         ),
         ends=(End(State.SUCCEEDED, None, 2, 1),),
-        points=133,
+        points=131,
     ),
     Story(
         name="stopped while gated",
@@ -203,7 +203,7 @@ STORIES = (
         name="stopped while running",
         acts=(submit(resubmit()), seen_running(1), ask("stop", at_once)),
         ends=(End(State.CANCELLED, Cause.STOPPED, 1),),
-        points=71,
+        points=66,
     ),
     Story(
         name="stopped while backing off",
@@ -213,7 +213,7 @@ STORIES = (
             ask("stop", recorded(backs_off)),
         ),
         ends=(End(State.CANCELLED, Cause.STOPPED, 1, 1),),
-        points=66,
+        points=61,
     ),
     Story(
         name="stopped while awaiting cessation",
@@ -224,7 +224,7 @@ STORIES = (
             ask("stop", recorded(awaits_cessation)),
         ),
         ends=(End(State.CANCELLED, Cause.STOPPED, 1, 1),),
-        points=85,
+        points=81,
     ),
     Story(
         name="refused for now, twice",
@@ -246,7 +246,7 @@ STORIES = (
             submit(resubmit()),
         ),
         ends=(End(State.FAILED, Cause.REJECTED, 0),),
-        points=19,
+        points=17,
     ),
     Story(
         name="three together, success",
@@ -256,7 +256,7 @@ STORIES = (
             *[happens(runs(1, job), "finish", to=job) for job in range(3)],
         ),
         ends=(End(State.SUCCEEDED, None, 1),) * 3,
-        points=80,
+        points=71,
     ),
     Story(
         name="three together, one stopped while gated",

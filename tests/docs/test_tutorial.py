@@ -38,11 +38,15 @@ ALIKE = (
 )
 
 
+PATIENCE = "waiting for the scheduler …"
+"""Printed by commands whose calls take more than a second."""
+
+
 def alike(text: str) -> list[str]:
-    """The lines of an output without what is another each time."""
+    """The lines of an output without what is another each time, and without what is said only where it takes a while."""
     for pattern, word in ALIKE:
         text = re.sub(pattern, word, text)
-    return [line.strip() for line in text.splitlines()]
+    return [line.strip() for line in text.splitlines() if line != PATIENCE]
 
 
 class Login:

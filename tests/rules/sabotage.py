@@ -220,7 +220,7 @@ SABOTAGES: tuple[Sabotage, ...] = (
         "tests/core/test_recovery_waits.py", "the_next_submission_is_never_early_whatever_clock_recorded_the_end",
     ),
     _broken(
-        "B1", f"{CORE}/recovery.py", "ended = known.ended.sent if known.ended else now", "ended = now",
+        "B1", f"{CORE}/recovery.py", "ended = known.ended.seen_by if known.ended else now", "ended = now",
         "tests/core/test_recovery_waits.py", "due_counts_from_the_recorded_end",
     ),
     _broken(

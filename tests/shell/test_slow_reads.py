@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-import pytest
 from msgspec.structs import replace
 
 from dispatch.adapters.memory.backend import MemoryBackend
@@ -79,7 +78,6 @@ def test_the_save_window_begins_when_the_end_was_read(world: World) -> None:
     assert written(world, job, Ended) - over[0] >= world.backend.declarations.save_window
 
 
-@pytest.mark.xfail(reason="the due time is counted from when the read of the end was sent (12, B1)")
 def test_a_backoff_begins_when_the_end_was_read(world: World) -> None:
     """It is never cut short by the time that the read has taken (12, B1)."""
     over: list[datetime] = []

@@ -29,8 +29,9 @@ def awaited(view: JobView) -> ObjectView | None:
     An older one than the current is among them when a controller that crashed brought it back, or when a record that was
     set back has met it again. As long as a read shows it alive it is stopped; one that is not shown may run on.
     """
+    current = view.current
     for _, known in sorted(view.objects.items()):
-        older = known is not view.current
+        older = known is not current
         if known.phase is Phase.JUDGED and (older or view.wants_another):
             return known
         if older and known.phase in _MAY_RUN:
@@ -49,7 +50,9 @@ def nodes_wanted(view: JobView, *, fence: bool = False) -> tuple[str, ...] | Non
 
 def nodes_of(known: ObjectView) -> tuple[str, ...]:
     """The nodes on which any execution of the object may have processes; empty where they are not all known."""
-    if is_fenced(known) and not (known.seen and known.seen.verdict.detail.nodes):
+    if known.ran_unseen or (
+        is_fenced(known) and not (known.seen and known.seen.verdict.detail.nodes)
+    ):
         return ()
     return tuple(sorted(known.ran_on))
 

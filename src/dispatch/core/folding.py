@@ -8,7 +8,7 @@ from typing import Any, assert_never
 from msgspec.structs import replace
 
 from dispatch.core.automaton import MOVES, Move
-from dispatch.core.sighting import has_run, move_by, nodes_with
+from dispatch.core.sighting import has_run, move_by, nodes_with, skips_a_run
 from dispatch.model.answers import Action
 from dispatch.model.epoch import SCALE
 from dispatch.model.errors import CorruptRecord
@@ -284,6 +284,7 @@ def _seen(known: ObjectView, observation: Observation, read: Sighting) -> Object
         seen_at=read.sent,
         ran=observation if has_run(observation) else known.ran,
         ran_on=nodes_with(known.ran_on, observation),
+        ran_unseen=known.ran_unseen or skips_a_run(known, observation),
         ended=ended,
         missing=None,
         boot=read.boot,

@@ -47,7 +47,7 @@ def decide(view: JobView, known: ObjectView, verdict: Verdict, now: datetime) ->
     ``now`` is the cluster's clock, the one by which the end was recorded.
     """
     policy = view.job.policy or NO_RECOVERY
-    ended = known.ended.sent if known.ended else now
+    ended = known.ended.seen_by if known.ended else now
     decided = Decided(
         submission=known.submission,
         restarts=known.restarts,

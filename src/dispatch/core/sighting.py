@@ -41,3 +41,9 @@ def nodes_with(names: tuple[str, ...], observation: Observation) -> tuple[str, .
     if observation.state is State.PENDING and not observation.cleaning:
         return names
     return tuple(dict.fromkeys((*names, *observation.nodes, *observation.verdict.detail.nodes)))
+
+
+def skips_a_run(known: ObjectView, observation: Observation) -> bool:
+    """Whether executions have been between the last that was seen and the one that is shown: nobody knows where (12, E4)."""
+    seen = known.ran.restarts if known.ran else -1
+    return observation.restarts - 1 > seen

@@ -273,4 +273,5 @@ class Entry(Value):
     actor: Actor
     nonce: str
     event: AnyEvent
-    schema: int = SCHEMA
+    schema: int = 1
+    """What is not told is of the first; a writer names its own, ``SCHEMA``."""

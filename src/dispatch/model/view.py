@@ -67,6 +67,8 @@ class ObjectView(Value):
     """When the read of the last recorded observation was sent."""
     ran_on: tuple[str, ...] = ()
     """Every node on which an execution of it was seen, or which a cause of it names."""
+    ran_unseen: bool = False
+    """Whether an execution of it is known of which nobody read where it ran."""
     opens: tuple[str, ...] = ()
     """Its opens that reads have settled as not landed; one may still be learnt to have landed (12, R4)."""
     ended: Sighting | None = None

@@ -8,7 +8,7 @@ from datetime import datetime
 from dispatch.core.explaining import explain
 from dispatch.core.folding import fold
 from dispatch.model.errors import DispatchError, StoreError
-from dispatch.model.journal import Accepted, Actor, AnyEvent, Entry
+from dispatch.model.journal import SCHEMA, Accepted, Actor, AnyEvent, Entry
 from dispatch.model.view import JobView
 from dispatch.shell.identity import token
 from dispatch.spi.clock import Clock
@@ -157,7 +157,14 @@ class Ledger:
         self.store.reschedule_all(turns)
 
     def _entry(self, version: int, now: datetime, event: AnyEvent) -> Entry:
-        return Entry(version=version, at=now, actor=self.actor, nonce=token(), event=event)
+        return Entry(
+            version=version,
+            at=now,
+            actor=self.actor,
+            nonce=token(),
+            event=event,
+            schema=SCHEMA,
+        )
 
     def _keep(self, view: JobView) -> JobView:
         if len(self._kept) >= self.MOST_KEPT:

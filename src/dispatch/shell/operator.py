@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from dispatch.core.planning import make_plan
 from dispatch.core.recovery import changed_job
 from dispatch.model.base import Value
-from dispatch.model.codec import fingerprint
+from dispatch.model.codec import decode, encode, fingerprint
 from dispatch.model.errors import Conflict, DispatchError, Fault, Finished, Invalid
 from dispatch.model.job import Job
 from dispatch.model.journal import Accepted, AnyEvent, HoldAsked, ReleaseAsked, StopAsked
@@ -46,9 +46,11 @@ class Operator:
     async def plan(self, job: Job) -> Plan:
         """Plan the job on its cluster.
 
-        Raises ``Refused`` with every reason, ``Invalid`` with every fault that the adapter finds, and what opening the
-        cluster raises.
+        Raises ``Refused`` with every reason, ``Invalid`` with every fault that the adapter finds, or for a job that no file
+        could say, and what opening the cluster raises.
         """
+        # Values check nothing when a program builds them, and a record that cannot be read again is a job that is lost.
+        decode(encode(job), Job)
         backend = await self.clusters.named(job.cluster or "").backend()
         plan = make_plan(job, backend.answers)
         if isinstance(backend, Checker):
@@ -58,7 +60,8 @@ class Operator:
     async def submit(self, job: Job) -> Submitted:
         """Accept a job: plan it and write its header. The same key and spec give the same job.
 
-        Raises ``Conflict`` where the key belongs to another spec, ``Refused``, and what opening the cluster raises.
+        Raises ``Conflict`` where the key belongs to another spec, ``Refused``, ``Invalid`` for a job that no file could say,
+        and what opening the cluster raises.
         """
         (submitted,) = await self.submit_all([job])
         if isinstance(submitted, DispatchError):
