@@ -31,13 +31,15 @@ def read(place: Path) -> tuple[dict[str, Any], Options]:
 
 
 def climate_of(told: dict[str, Any]) -> Climate:
-    fields: dict[str, Any] = {
-        name: tuple(value) if isinstance(value, list) else value for name, value in told.items()
-    }
-    settings = fields.get("settings", {})
+    settings: dict[str, Any] = told.get("settings", {})
     if "min_job_age" in settings:
         settings["min_job_age"] = Duration.parse(settings["min_job_age"])
-    return Climate(**{**fields, "settings": tuple(settings.items())})
+    fields: dict[str, Any] = {}
+    for name, value in told.items():
+        several: Any = value
+        fields[name] = tuple(several) if isinstance(value, list) else value
+    fields["settings"] = tuple(settings.items())
+    return Climate(**fields)
 
 
 @pytest.mark.parametrize("place", CORPUS, ids=lambda place: place.stem)

@@ -228,6 +228,9 @@ def test_s4_sees_a_start_before_its_time_by_the_true_time() -> None:
     assert invariants.started_early(told.history, told.write(start, seconds=158.9))
     told = Told(*opened(), decided(due=at(160)))
     assert invariants.started_early(told.history, told.write(start, seconds=159)) is None
+    told = Told(*opened(), decided(due=at(160)))
+    told.history.set_back.append(told.history.length)  # by a person, to before the decision
+    assert invariants.started_early(told.history, told.write(start, seconds=1)) is None
 
 
 # --- S5

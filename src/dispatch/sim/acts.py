@@ -8,8 +8,11 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, assert_never
 
+from msgspec.structs import replace
+
 from dispatch.adapters.memory import Relaunch
 from dispatch.model.errors import DispatchError
+from dispatch.model.quantity import Duration
 from dispatch.sim.scenario import Kind
 
 if TYPE_CHECKING:
@@ -44,6 +47,10 @@ def plan(site: Site) -> None:
             at = crowded + own.waiting(40)
         name = f"act {number}: {act.name}"
         site.loop.call_later(at, _befall, site, act, name, own)
+    own = site.chance.stream(GROWING.name)
+    if own.happens(0.1):
+        at = own.between(0, site.weather.seconds)
+        site.loop.call_later(at, _befall, site, GROWING, GROWING.name, own)
 
 
 def _befall(site: Site, act: Act, name: str, draw: Stream) -> None:
@@ -218,6 +225,11 @@ def _set_back(site: Site, backup: Backup) -> None:
             history.set_back.append(history.length)
 
 
+def _grow_the_bounds(site: Site, draw: Stream) -> None:
+    grown = site.declared.call_bound + timedelta(seconds=draw.whole(1, 20))
+    site.declared = replace(site.declared, call_bound=Duration(seconds=grown.total_seconds()))
+
+
 def _set_a_clock(site: Site, draw: Stream) -> None:
     draw.pick(site.clocks).offset = site.offset(draw)
 
@@ -288,6 +300,10 @@ def _crash_now(site: Site, partly: bool) -> None:  # noqa: FBT001 - a timer pass
     site.env.crash(partly=partly)
     site.forget()
     site.loop.call_later(5, _reboot, site, Relaunch.OTHER_NODES)
+
+
+GROWING = Act("the bounds grow", 0, _grow_the_bounds)
+"""Drawn apart from the others: it disturbs nothing, and is there for the record to follow (12, T5)."""
 
 
 def make_good(site: Site) -> None:

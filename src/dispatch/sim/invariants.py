@@ -219,10 +219,12 @@ def _is_end_of(event: Observed, submission: int) -> bool:
 
 def started_early(history: History, new: Written) -> str | None:
     """S4: backoffs are never cut short, by the true time."""
-    intent, decided = _intent(new), history.events(Decided)
+    intent = _intent(new)
+    decided = [told for told in history.told(Decided) if not _was_set_back(history, told)]
     if intent is None or intent.verb is not Verb.START or not decided:
         return None
-    due = decided[-1].due
+    last = decided[-1].event
+    due = last.due if isinstance(last, Decided) else None
     if due is None or new.at + history.skew >= due:
         return None
     return f"submission {intent.submission} is started {due - new.at} before its backoff ends"

@@ -51,11 +51,12 @@ class Site:
         scenario = options.scenario
         self.settings = scenario.settings if scenario else random_settings(draw, options)
         self.strikes = {strike.step: strike.kind for strike in options.strikes}
+        self.declared = declarations_of(self.settings)
         self.weather = Weather(
             self.chance,
             self.faults,
             options.storm,
-            declarations_of(self.settings),
+            self.declared,
             options.climate,
         )
         self.coverage = Coverage()

@@ -65,7 +65,7 @@ class Wire:
     @property
     def declarations(self) -> Declarations:
         """Its bounds."""
-        return self.inner.declarations
+        return self.site.declared
 
     # --- writes
 
