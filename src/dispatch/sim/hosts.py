@@ -14,11 +14,26 @@ class HostClock:
     ) -> None:
         self._loop = loop
         self._start = start
-        self.offset = offset
+        self._offset = offset
+        self._at = -1.0
+        self._shown = start
+
+    @property
+    def offset(self) -> timedelta:
+        """How far it is ahead of the true time."""
+        return self._offset
+
+    @offset.setter
+    def offset(self, offset: timedelta) -> None:
+        self._offset, self._at = offset, -1.0
 
     def now(self) -> datetime:
         """What it shows."""
-        return self._start + timedelta(seconds=self._loop.time()) + self.offset
+        at = self._loop.time()
+        if at != self._at:  # most looks are at one moment
+            self._at = at
+            self._shown = self._start + timedelta(seconds=at) + self._offset
+        return self._shown
 
     async def sleep_until(self, moment: datetime) -> None:
         """Sleep until it shows ``moment``."""
