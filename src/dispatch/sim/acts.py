@@ -37,7 +37,7 @@ def plan(site: Site) -> None:
     kinds = [act for act in ACTS if draw.happens(0.5)]
     count = draw.weighed(((0, 1.0), (2, 2.0), (5, 3.0), (12, 1.0)))
     if settled := site.options.climate.acts:
-        kinds, count = [act for act in ACTS if act.name in settled], 12
+        kinds, count = _named(settled), 12
     crowded = draw.between(0, site.weather.seconds) if draw.happens(0.4) else None
     for number in range(count if kinds else 0):
         own = site.chance.stream(f"act {number}")
@@ -47,10 +47,11 @@ def plan(site: Site) -> None:
             at = crowded + own.waiting(40)
         name = f"act {number}: {act.name}"
         site.loop.call_later(at, _befall, site, act, name, own)
-    own = site.chance.stream(GROWING.name)
-    if own.happens(0.1):
-        at = own.between(0, site.weather.seconds)
-        site.loop.call_later(at, _befall, site, GROWING, GROWING.name, own)
+    for act, probability in APART:
+        own = site.chance.stream(act.name)
+        if own.happens(probability):
+            at = own.between(0, site.weather.seconds)
+            site.loop.call_later(at, _befall, site, act, act.name, own)
 
 
 def _befall(site: Site, act: Act, name: str, draw: Stream) -> None:
@@ -73,16 +74,21 @@ def _go_away(site: Site, draw: Stream) -> None:
 def _hang(site: Site, draw: Stream) -> None:
     site.env.hang()
     reverse, wait = draw.happens(0.5), draw.waiting(90)
-    bound = site.settings.call_bound.total_seconds()
-    lag = draw.between(0, 0.99 * bound) if draw.happens(0.4) else 0.0
+    lag = draw.between(0, 0.99) if draw.happens(0.4) else 0.0
     site.loop.call_later(wait, _resume, site, reverse, lag)
+
+
+def _hang_a_minute(site: Site, draw: Stream) -> None:
+    """Hang for about as long as a write waits to be settled, and work off slowly what was sent meanwhile."""
+    site.env.hang()
+    site.loop.call_later(draw.between(45, 75), _resume, site, False, draw.between(0.5, 0.99))
 
 
 def _resume(site: Site, reverse: bool, lag: float = 0.0) -> None:  # noqa: FBT001 - a timer passes no keywords
     if site.world.hung:
         site.step("cluster", "resumes")
         if lag:
-            _keep_for_later(site, lag)
+            _keep_for_later(site, lag * site.settings.call_bound.total_seconds())
         with site.watched_all():
             site.env.resume(reverse=reverse)
         site.begun()
@@ -230,6 +236,34 @@ def _grow_the_bounds(site: Site, draw: Stream) -> None:
     site.declared = replace(site.declared, call_bound=Duration(seconds=grown.total_seconds()))
 
 
+def _slow_down(site: Site, draw: Stream) -> None:
+    """From now on a call takes longer; whoever uses the cluster is started anew, and told so (12, T5)."""
+    longer = Duration(seconds=draw.whole(40, 100))
+    if longer <= site.settings.call_bound:
+        return
+    for process in list(site.processes):
+        process.die()
+    site.settings = site.world.settings = replace(site.settings, call_bound=longer)
+    site.declared = replace(site.declared, call_bound=max(longer, site.declared.call_bound))
+    site.weather.slow_down(longer)
+
+
+def _mislead(site: Site, draw: Stream) -> None:
+    """Let a supervisor be started anew with a configuration in which another cluster has the alias (12, T2)."""
+    supervisors = [process for process in site.processes if process.is_supervisor]
+    if supervisors:
+        process = draw.pick(supervisors)
+        site.misled.add(process.life_of)
+        process.die()
+
+
+def _put_right(site: Site) -> None:
+    for process in list(site.processes):
+        if process.life_of in site.misled:
+            process.die()
+    site.misled.clear()
+
+
 def _set_a_clock(site: Site, draw: Stream) -> None:
     draw.pick(site.clocks).offset = site.offset(draw)
 
@@ -273,7 +307,7 @@ def react(site: Site, what: str) -> None:
     draw = site.chance.stream(f"after {what}")
     climate = site.options.climate
     if draw.happens(site.weather.spite) and climate.reacts_to(what):
-        settled = [(act, act.weight) for act in ACTS if act.name in climate.reactions]
+        settled = [(act, act.weight) for act in _named(climate.reactions)]
         act = draw.weighed(settled or REACTIONS)
         site.loop.call_later(
             draw.waiting(climate.within), _befall, site, act, f"after {what}: {act.name}", draw
@@ -302,12 +336,22 @@ def _crash_now(site: Site, partly: bool) -> None:  # noqa: FBT001 - a timer pass
     site.loop.call_later(5, _reboot, site, Relaunch.OTHER_NODES)
 
 
-GROWING = Act("the bounds grow", 0, _grow_the_bounds)
-"""Drawn apart from the others: it disturbs nothing, and is there for the record to follow (12, T5)."""
+APART: tuple[tuple[Act, float], ...] = (
+    (Act("the bounds grow", 1.0, _grow_the_bounds), 0.1),
+    (Act("the cluster slows down", 1.0, _slow_down), 0.05),
+    (Act("another cluster has the alias", 1.0, _mislead), 0.05),
+    (Act("the controller hangs for a minute", 1.0, _hang_a_minute), 0.05),
+)
+"""Drawn apart from the others, each with its probability: what is added here moves nothing that a seed draws elsewhere."""
+
+
+def _named(names: tuple[str, ...]) -> list[Act]:
+    return [act for act in (*ACTS, *(one for one, _ in APART)) if act.name in names]
 
 
 def make_good(site: Site) -> None:
     """Let everything that went wrong be well again."""
+    _put_right(site)
     env, world = site.env, site.world
     env.make_available()
     if not world.up:

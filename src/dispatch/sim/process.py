@@ -37,6 +37,7 @@ class Process:
     ) -> None:
         self.site = site
         self.name = name
+        self.life_of = name.partition(".")[0]
         self.records = records
         self.dead = False
         self.task: asyncio.Task[Any] | None = None
@@ -51,6 +52,11 @@ class Process:
         self.clusters.named(CLUSTER).use(self.backend)
         self.operator = Operator(self.ledger, self.clusters)
         self.driver = Driver(self.ledger, self.clusters)
+
+    @property
+    def is_supervisor(self) -> bool:
+        """Whether it is the life of a supervisor, rather than a person's command."""
+        return "." in self.name
 
     def supervisor(self, gather: timedelta) -> Supervisor:
         """The supervisor that runs in this process."""

@@ -8,6 +8,8 @@ from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from typing import Any
 
+from msgspec.structs import replace
+
 from dispatch.adapters.memory import Env, MemoryBackend, ShapeName, World
 from dispatch.adapters.memory.answers import declarations_of
 from dispatch.adapters.memory.records import WorldObject
@@ -61,6 +63,10 @@ class Site:
         )
         self.coverage = Coverage()
         self.world = World(self.settings, HostClock(loop, START))
+        self.elsewhere = World(
+            replace(self.settings, cluster_name="elsewhere"), HostClock(loop, START)
+        )
+        self.misled: set[str] = set()
         self.env: Env = MemoryBackend(self.world, alias="c").env
         self.records = Records(ulid(0, draw.data(10)))
         self.others: Records | None = None

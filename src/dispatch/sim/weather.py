@@ -86,6 +86,10 @@ class Weather:
         if climate.life is not None:
             self._lifetime = climate.life
 
+    def slow_down(self, bound: timedelta) -> None:
+        """Let calls take up to this time to land."""
+        self._bound = bound.total_seconds()
+
     def _burst(self, draw: Stream) -> tuple[float, float]:
         begin = draw.between(0, self.seconds)
         return begin, begin + draw.waiting(120)

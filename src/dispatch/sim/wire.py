@@ -50,7 +50,8 @@ class Wire:
     def __init__(self, site: Site, process: Process) -> None:
         self.site = site
         self.process = process
-        self.inner = MemoryBackend(site.world, alias="c")
+        world = site.elsewhere if process.life_of in site.misled else site.world
+        self.inner = MemoryBackend(world, alias="c")
 
     @property
     def identity(self) -> ClusterIdentity:

@@ -72,36 +72,36 @@ MUTANTS = (
     Mutant(
         "open before the record", "O7",
         "A call whose intent is not recorded is known to nobody once its process has died.",
-        (Swap(Writer, "make", _intent_after),), 20,
+        (Swap(Writer, "make", _intent_after),), 30,
     ),
     Mutant(
         "the outcome before the call", "O7",
         "A process that dies between the two leaves a record of what never was.",
-        (Swap(Writer, "_call", _outcome_before),), 40,
+        (Swap(Writer, "_call", _outcome_before),), 60,
     ),
     Mutant(
         "no deadline", "O7",
         "A process that was paused makes its call long after its intent was settled by others.",
-        (Swap(memory, "refuse_late", constant(None)),), 60, climates.SLOW,
+        (Swap(memory, "refuse_late", constant(None)),), 30, climates.SLOW,
     ),
     Mutant(
         "silence taken for success", "R2",
         "A reply that is lost says nothing.",
-        (Swap(Writer, "_call", _silence_is_success),), 40, climates.UNDONE,
+        (Swap(Writer, "_call", _silence_is_success),), 30, climates.UNDONE,
     ),
     Mutant(
         "silence taken for failure", "R2",
         "A reply that is lost says nothing.",
-        (Swap(Writer, "_call", _silence_is_failure),), 20, climates.SILENT,
+        (Swap(Writer, "_call", _silence_is_failure),), 30, climates.SILENT,
     ),
     Mutant(
         "of many, silence taken for success", "R2",
         "Of many writes in one call each has an outcome of its own.",
-        (Swap(Batch, "_call", _silence_of_many_is_success),), 60, climates.TOGETHER,
+        (Swap(Batch, "_call", _silence_of_many_is_success),), 120, climates.TOGETHER,
     ),
     Mutant(
         "the charge apart from the decision", "B1",
         "A process that dies between the two decides again, or never.",
-        (Swap(Ledger, "append", _each_apart),), 40, climates.DYING,
+        (Swap(Ledger, "append", _each_apart),), 60, climates.DYING,
     ),
 )  # fmt: skip

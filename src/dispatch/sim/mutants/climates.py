@@ -26,6 +26,9 @@ TOGETHER = under(
 )
 """Many jobs within little time, and replies that are lost."""
 
+LATE = under(Climate(rate=0.5, writes=("sent and lands late, unheard",), life=10**9))
+"""Half of all writes land at the last moment, and nobody is told."""
+
 UNDONE = under(Climate(rate=0.5, writes=("cut short", "begins late")))
 """Half of all writes are done by half, or too late, and nobody is told."""
 
@@ -34,7 +37,7 @@ SLOW = under(Climate(rate=0.5, writes=("begins late", "sent and lands late, unhe
 
 HANGING = under(
     Climate(
-        acts=("the controller hangs",), spite=0.8, reactions=("the controller hangs",),
+        acts=("the controller hangs for a minute",), spite=0.8, reactions=("the controller hangs for a minute",),
         after=("start", "open"), within=0.7, poll=10,
     )
 )  # fmt: skip
@@ -136,3 +139,19 @@ LOSING_NODES_ADMINISTERED = under(
 
 LOSING_NODES_DYING = under(replace(LOSING_NODES_ADMINISTERED.climate, life=20))
 """The same, and every process dies soon."""
+
+SLOWING = under(
+    Climate(
+        rate=0.5,
+        writes=("sent and lands late, unheard",),
+        life=10**9,
+        spite=0.5,
+        reactions=("the cluster slows down",),
+        after=("begins",),
+        ends=("is preempted", "exits with 1"),
+    )
+)
+"""A call takes longer than when the jobs were accepted."""
+
+MISLED = under(Climate(acts=("another cluster has the alias",)))
+"""A supervisor is started with another cluster behind the alias."""

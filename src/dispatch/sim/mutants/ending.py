@@ -101,12 +101,12 @@ MUTANTS = (
     Mutant(
         "an end that may run again is judged", "E1",
         "What has its requeue bit set may be run again by anybody.",
-        (instead(judge, _judge_what_may_run_again), Swap(stopping, "is_gone", _has_ended)), 60, climates.REQUEUED,
+        (instead(judge, _judge_what_may_run_again), Swap(stopping, "is_gone", _has_ended)), 80, climates.REQUEUED,
     ),
     Mutant(
         "an end is sure at once", "E2",
         "A controller may forget an end within its save window, and run it again.",
-        (Swap(ending, "_judge_when_sure", _sure_at_once),), 60, climates.FORGETFUL_OF_STOPS,
+        (Swap(ending, "_judge_when_sure", _sure_at_once),), 120, climates.FORGETFUL_OF_STOPS,
     ),
     Mutant(
         "a stop forbids nothing", "E2",
@@ -121,7 +121,7 @@ MUTANTS = (
     Mutant(
         "no kill wait", "E4",
         "A node that is back needs its time to kill what it should not run.",
-        (Swap(ending, "cease", _back_is_ceased),), 60, climates.LOSING_NODES,
+        (Swap(ending, "cease", _back_is_ceased),), 200, climates.LOSING_NODES,
     ),
     Mutant(
         "lost nodes are not awaited", "E4",
@@ -131,42 +131,42 @@ MUTANTS = (
     Mutant(
         "a node that could not kill is back", "E4",
         "A node that is drained since a kill failed still runs what it should not.",
-        (Swap(ceasing, "_not_back", _kill_failed_is_back),), 60, climates.LOSING_NODES,
+        (Swap(ceasing, "_not_back", _kill_failed_is_back),), 80, climates.LOSING_NODES,
     ),
     Mutant(
         "an exit code that nothing proves", "E5",
         "Slurm reports an exit for launches that it refused itself.",
-        (Swap(slurm_reading, "_unproven", _a_plain_exit),), 60, climates.FORGETFUL,
+        (Swap(slurm_reading, "_unproven", _a_plain_exit),), 30, climates.FORGETFUL,
     ),
     Mutant(
         "a late success is not noticed", "E6",
         "What succeeded while nobody looked must not run again.",
-        (without(learn_of_success),), 60, climates.LOSING_NODES,
+        (without(learn_of_success),), 30, climates.LOSING_NODES,
     ),
     Mutant(
         "an uncertain object is kept", "E7",
         "What a write of unknown outcome has touched is stopped.",
-        (instead(stop_superseded, _stop_only_settled),), 60, climates.FORGETFUL,
+        (instead(stop_superseded, _stop_only_settled),), 30, climates.FORGETFUL,
     ),
     Mutant(
         "the superseded are not stopped", "E7",
         "What is superseded and lives is stopped.",
-        (without(stop_superseded),), 60, climates.FORGETFUL,
+        (without(stop_superseded),), 30, climates.FORGETFUL,
     ),
     Mutant(
         "an ended job is left alone", "T1",
         "The sweep covers ended jobs too.",
-        (instead(rest, _leave_the_ended),), 60, climates.LOSING_NODES_ADMINISTERED,
+        (instead(rest, _leave_the_ended),), 30, climates.LOSING_NODES_ADMINISTERED,
     ),
     Mutant(
         "nobody sweeps", "T1",
         "A start that lands after its job has ended stays for ever.",
-        (Swap(Sweeper, "sweep_if_due", _no_sweep),), 100, climates.LOSING_NODES_DYING,
+        (Swap(Sweeper, "sweep_if_due", _no_sweep),), 200, climates.LOSING_NODES_DYING,
     ),
     Mutant(
         "a sweep beside an open start", "T1",
         "A sweep takes what has just been started and nobody has heard of yet.",
-        (earlier(sweep, settle_intents), Swap(stopping, "sweepable", _gated_and_unknown)), 60, climates.SILENT,
+        (earlier(sweep, settle_intents), Swap(stopping, "sweepable", _gated_and_unknown)), 30, climates.SILENT,
     ),
     Mutant(
         "a stop waits for an open", "E3",
@@ -176,6 +176,6 @@ MUTANTS = (
     Mutant(
         "a job goes on after its end", "S6",
         "The final verdict is the last word.",
-        (without(rest),), 20,
+        (without(rest),), 30,
     ),
 )  # fmt: skip

@@ -65,51 +65,51 @@ MUTANTS = (
     Mutant(
         "nothing is adopted", "O1",
         "An object of ours that the record does not know means that the record is behind.",
-        (without(adopt),), 60, climates.SET_BACK,
+        (without(adopt),), 200, climates.SET_BACK,
     ),
     Mutant(
         "a forgotten open is made again", "O3",
         "What a controller forgot may have run: its epoch would repeat.",
-        (Swap(MOVES[Move.FORGOT], Phase.OPEN, Phase.GATED),), 60, climates.FORGETFUL,
+        (Swap(MOVES[Move.FORGOT], Phase.OPEN, Phase.GATED),), 30, climates.FORGETFUL,
     ),
     Mutant(
         "no start ticket", "O4",
         "A controller that crashed launches by itself what it has launched already.",
-        (Swap(Machines, "is_fenced", constant(False)),), 60, climates.FORGETFUL,
+        (Swap(Machines, "is_fenced", constant(False)),), 30, climates.FORGETFUL,
     ),
     Mutant(
         "an administrator's hold is opened", "O5",
         "What an administrator holds is his.",
-        (instead(open_gate, _open_whoever_holds), Swap(SlurmWrites, "open", _release_all)), 60, climates.ADMINISTERED,
+        (instead(open_gate, _open_whoever_holds), Swap(SlurmWrites, "open", _release_all)), 30, climates.ADMINISTERED,
     ),
     Mutant(
         "a spent number is used again", "O6",
         "An open that may have been sent spends its number.",
-        (Swap(JobView, "next_submission", property(_same_number)),), 20,
+        (Swap(JobView, "next_submission", property(_same_number)),), 30,
     ),
     Mutant(
         "no hold before the open", "B6",
         "A hold means: no further execution.",
-        (Swap(starting, "_place_hold", constant(None)),), 40, climates.HELD,
+        (Swap(starting, "_place_hold", constant(None)),), 30, climates.HELD,
     ),
     Mutant(
         "an open lifts our own hold", "O5",
         "A hold survives the open: it is a field of its own.",
-        (Swap(SlurmWrites, "open", _start_at_once),), 40, climates.HELD,
+        (Swap(SlurmWrites, "open", _start_at_once),), 60, climates.HELD,
     ),
     Mutant(
         "release without its instance", "O5",
         "A release that lands late, or twice, lifts a younger hold.",
-        (Swap(SlurmWrites, "release", _release_any),), 60, climates.HELD_TWICE,
+        (Swap(SlurmWrites, "release", _release_any),), 80, climates.HELD_TWICE,
     ),
     Mutant(
         "a hold is never lifted", "B6",
         "A release is carried out, not only recorded.",
-        (without(keep_holds),), 40, climates.HELD,
+        (without(keep_holds),), 30, climates.HELD,
     ),
     Mutant(
         "a timed hold never ends", "B7",
         "What was asked for until a time ends at that time.",
-        (without(expire_hold),), 40, climates.HELD_A_WHILE,
+        (without(expire_hold),), 30, climates.HELD_A_WHILE,
     ),
 )  # fmt: skip

@@ -18,7 +18,7 @@ from dispatch.core.situation import Situation
 from dispatch.shell.engine import Engine
 from dispatch.shell.ledger import Ledger
 from dispatch.sim.mutants import climates
-from dispatch.sim.mutants.mutant import Mutant, Swap, constant, instead
+from dispatch.sim.mutants.mutant import Mutant, Swap, constant, instead, without
 from dispatch.spi.adapter import Reading
 
 _read, _append, _settle = Engine._read, Ledger.append, landing.settle  # noqa: SLF001 - what is broken
@@ -28,6 +28,10 @@ async def _read_then_fold(self: Engine, views: dict[str, JobView]) -> Reading:
     found = await _read(self, views)
     views.update({job: self.ledger.view(job) for job in list(views)})
     return found
+
+
+def _any_cluster(_: Engine, view: JobView) -> JobView:
+    return view
 
 
 def _append_anyway(self: Ledger, view: JobView, events: Sequence[AnyEvent]) -> JobView | None:
@@ -69,7 +73,7 @@ MUTANTS = (
     Mutant(
         "read before the fold", "R1",
         "What a listing shows is older than the record that it is judged with.",
-        (Swap(Engine, "_read", _read_then_fold),), 60,
+        (Swap(Engine, "_read", _read_then_fold),), 120,
     ),
     Mutant(
         "an intent on whatever version", "R1",
@@ -79,28 +83,36 @@ MUTANTS = (
     Mutant(
         "one read settles", "R2",
         "A controller does not work in order: one read that does not show a write proves nothing.",
-        (Swap(deciding, "settle", _at_first_read),), 100, climates.HANGING,
+        (Swap(deciding, "settle", _at_first_read),), 200, climates.HANGING,
+    ),
+    Mutant(
+        "the bounds of long ago", "T5",
+        "A call may take longer now than when the job was accepted.",
+        (without(reading.widen_bounds),), 200, climates.SLOWING,
+    ),
+    Mutant(
+        "any cluster behind the alias", "T2",
+        "What another cluster does not show has not ended.",
+        (Swap(Engine, "_checked", _any_cluster),), 30, climates.MISLED,
     ),
     Mutant(
         "no landing bound", "R3",
         "What has not landed yet may still land.",
-        (Swap(landing, "landing_bound", _no_bound),), 60, climates.SILENT,
+        (Swap(landing, "landing_bound", _no_bound),), 200, climates.LATE,
     ),
     Mutant(
         "an open under another boot did not land", "O2",
         "It may have run and been forgotten with the controller.",
-        (Swap(deciding, "settle", _of_any_boot),), 60, climates.FORGETFUL_SILENT,
+        (Swap(deciding, "settle", _of_any_boot),), 30, climates.FORGETFUL_SILENT,
     ),
     Mutant(
         "absence read as end", "E2",
         "What one read does not show has not ended.",
-        (instead(ending.note_missing, _absence_is_an_end),), 20,
+        (instead(ending.note_missing, _absence_is_an_end),), 60,
     ),
     Mutant(
         "absence is judged at once", "E2",
         "The evidence of an end needs its time to come.",
-        (Swap(ending, "_is_deleted", constant(True)),), 60, climates.FORGOTTEN,
+        (Swap(ending, "_is_deleted", constant(True)),), 80, climates.FORGOTTEN,
     ),
 )  # fmt: skip
-
-

@@ -42,31 +42,31 @@ MUTANTS = (
     Mutant(
         "another action than the rule's", "plan",
         "The plan says what is done by each rule: what holds does not run again.",
-        (Swap(Plan, "action", constant(Action.RESUBMIT)),), 20, climates.PREEMPTING,
+        (Swap(Plan, "action", constant(Action.RESUBMIT)),), 80, climates.PREEMPTING,
     ),
     Mutant(
         "budget off by one", "B1",
         "A budget is what was promised, to the last execution.",
-        (Swap(recovery, "_charged", _all_but_the_last),), 60, climates.PREEMPTING,
+        (Swap(recovery, "_charged", _all_but_the_last),), 30, climates.PREEMPTING,
     ),
     Mutant(
         "a rule's limit off by one", "B1",
         "A limit is what was promised, to the last execution.",
-        (Swap(recovery, "_uses", _one_less),), 40, climates.PREEMPTING,
+        (Swap(recovery, "_uses", _one_less),), 30, climates.PREEMPTING,
     ),
     Mutant(
         "no backoff", "B1",
         "A due time counts from the recorded end.",
-        (Swap(recovery, "backoff", constant(Duration())),), 20, climates.PREEMPTING,
+        (Swap(recovery, "backoff", constant(Duration())),), 30, climates.PREEMPTING,
     ),
     Mutant(
         "the due time is not awaited", "B1",
         "Never early.",
-        (instead(begin, _begin_at_once),), 20, climates.PREEMPTING,
+        (instead(begin, _begin_at_once),), 30, climates.PREEMPTING,
     ),
     Mutant(
         "faults of the controller are charged", "B1",
         "What the controller forgot is charged to nobody.",
-        (Swap(recovery, "FREE_CAUSES", frozenset[Any]()),), 60, climates.FORGETFUL,
+        (Swap(recovery, "FREE_CAUSES", frozenset[Any]()),), 30, climates.FORGETFUL,
     ),
 )  # fmt: skip
