@@ -10,15 +10,16 @@ from pathlib import Path
 
 import pytest
 
+from dispatch.cli.commands.dev_sim import replay_line
 from dispatch.sim import run
+from dispatch.sim.climates import CLIMATES
 from dispatch.sim.hunting_mutants import Hunted, hunt_mutant, hunt_mutants, mutant_names
-from dispatch.sim.mutants import MUTANTS, UNSHOWN, Mutant, climates
+from dispatch.sim.mutants import MUTANTS, UNSHOWN, Mutant
 from dispatch.sim.options import Options
 
 RULES = Path(__file__).parents[2] / "docs" / "explanation" / "rules.md"
 CALM_SEEDS = 3
 """In CI; by hand a hundred (docs/explanation/simulator.md)."""
-CLIMATES = sorted(name for name, one in vars(climates).items() if isinstance(one, Options))
 
 
 @pytest.fixture(scope="module")
@@ -39,11 +40,10 @@ def test_without_faults_most_mutants_stay_unseen() -> None:
     assert len(unseen) >= 20, unseen
 
 
-@pytest.mark.parametrize("climate", CLIMATES)
+@pytest.mark.parametrize("climate", sorted(CLIMATES))
 def test_in_their_climates_nothing_is_found_without_a_mutant(climate: str) -> None:
-    options: Options = getattr(climates, climate)
     for seed in range(3):
-        violation = run(seed, options).violation
+        violation = run(seed, CLIMATES[climate]).violation
         assert violation is None, f"seed {seed}: {violation}"
 
 
@@ -112,3 +112,9 @@ def test_a_submission_loads_no_part_of_the_simulator() -> None:
     )
     said = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, check=True)
     assert not said.stdout.strip()
+
+
+def test_a_climate_is_hunted_and_replayed_by_its_name() -> None:
+    options = replace(CLIMATES["together"], supervisors=2)
+    assert replay_line(7, options).endswith("--jobs 6 --climate together")
+    assert "--climate" not in replay_line(7, Options())

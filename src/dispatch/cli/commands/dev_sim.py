@@ -19,6 +19,7 @@ from dispatch.cli.options import Common, common_options
 from dispatch.cli.terminal import Cell, clean, emit, say, table, width
 from dispatch.model.errors import Invalid
 from dispatch.sim import Options, Outcome, Tally, hunt, run
+from dispatch.sim.climates import CLIMATES
 from dispatch.sim.coverage import all_moves, all_rows
 from dispatch.sim.enumerating import Case, enumerate_strikes
 from dispatch.sim.scenario import SCENARIOS
@@ -54,6 +55,12 @@ from dispatch.sim.shrinking import Shrunk, as_test, shrink
 )
 @click.option(
     "--without-job", multiple=True, metavar="LABEL", help="With --seed: nobody submits j1."
+)
+@click.option(
+    "--climate",
+    type=click.Choice(sorted(CLIMATES)),
+    metavar="NAME",
+    help="Let one kind of fault come often; with as many jobs as that needs.",
 )
 @click.option("--calm", is_flag=True, help="No faults at all.")
 @click.option("--shrink", "small", is_flag=True, help="Make a seed that breaks a rule small.")
@@ -95,6 +102,10 @@ def sim(common: Common, **asked: Any) -> int:
         stop_at=asked["stop_at"],
         coverage=asked["coverage"],
     )
+    if (climate := asked["climate"]) is not None:
+        there = CLIMATES[climate]
+        jobs = max(options.jobs, there.jobs)
+        options = replace(options, climate=there.climate, storm=there.storm, jobs=jobs)
     if asked["mutants"]:
         calm = asked["seeds"] if asked["calm"] else None
         return tell_mutants(calm, asked["workers"], as_json=as_json)
@@ -128,6 +139,9 @@ def replay_line(seed: int, options: Options) -> str:
     """The command line that replays a seed."""
     words = [f"dispatch dev sim --seed {seed} --shape {options.shape}"]
     words.append(f"--supervisors {options.supervisors} --jobs {options.jobs}")
+    words += [
+        f"--climate {name}" for name, one in CLIMATES.items() if one.climate == options.climate
+    ]
     words += [f"--without-job {label}" for label in sorted(options.absent)]
     return " ".join(words)
 

@@ -13,7 +13,7 @@ from dispatch.shell.acting import Writer
 from dispatch.shell.batch import Batch
 from dispatch.shell.intents import intend
 from dispatch.shell.ledger import Ledger
-from dispatch.sim.mutants import climates
+from dispatch.sim import climates
 from dispatch.sim.mutants.mutant import Mutant, Swap, constant
 
 _make, _one_call, _many_call = Writer.make, Writer._call, Batch._call  # noqa: SLF001 - what is broken

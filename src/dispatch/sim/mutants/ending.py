@@ -18,7 +18,7 @@ from dispatch.model.status import Cause, Gate, Listing, NodeReport, Observation
 from dispatch.model.steps import Rest, Step
 from dispatch.model.view import JobView, ObjectView, Phase, Sighting
 from dispatch.shell.sweeping import Sweeper
-from dispatch.sim.mutants import climates
+from dispatch.sim import climates
 from dispatch.sim.mutants.mutant import Mutant, Swap, constant, earlier, instead, without
 
 if TYPE_CHECKING:

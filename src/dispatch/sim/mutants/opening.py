@@ -17,7 +17,7 @@ from dispatch.core.stopping import wait_for_others
 from dispatch.model.journal import Verb
 from dispatch.model.steps import Call, Step
 from dispatch.model.view import JobView, Phase
-from dispatch.sim.mutants import climates
+from dispatch.sim import climates
 from dispatch.sim.mutants.mutant import Mutant, Swap, constant, instead, without
 
 if TYPE_CHECKING:

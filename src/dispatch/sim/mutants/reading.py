@@ -17,7 +17,7 @@ from dispatch.model.view import JobView, OpenIntent, Phase, Sighting
 from dispatch.core.situation import Situation
 from dispatch.shell.engine import Engine
 from dispatch.shell.ledger import Ledger
-from dispatch.sim.mutants import climates
+from dispatch.sim import climates
 from dispatch.sim.mutants.mutant import Mutant, Swap, constant, instead, without
 from dispatch.spi.adapter import Reading
 

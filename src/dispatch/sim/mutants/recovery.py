@@ -15,7 +15,7 @@ from dispatch.model.plan import Plan
 from dispatch.model.quantity import Duration
 from dispatch.model.steps import Call, Step
 from dispatch.model.view import JobView, Phase
-from dispatch.sim.mutants import climates
+from dispatch.sim import climates
 from dispatch.sim.mutants.mutant import Mutant, Swap, constant, instead
 
 _charged, _uses = recovery._charged, recovery._uses  # noqa: SLF001 - what is broken

@@ -1,4 +1,4 @@
-"""Climates in which a mutant is met in few seeds: each lets one kind of fault come often, and leaves the rest to the seed."""
+"""Climates: each lets one kind of fault come often, and leaves the rest to the seed. Mutants are met in few seeds there."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ SILENT = under(Climate(rate=0.5, writes=UNHEARD))
 """Half of all writes are not heard of."""
 
 TOGETHER = under(
-    Climate(rate=0.6, writes=("lands late, unheard", "sent late", "cut short"), life=10**9), jobs=6, minutes=3
+    Climate(rate=0.6, writes=("lands late, unheard", "sent late", "cut short"), life=10**9),
+    jobs=6,
+    minutes=3,
 )
 """Many jobs within little time, and replies that are lost."""
 
@@ -43,9 +45,7 @@ HANGING = under(
 )  # fmt: skip
 """The controller hangs, and works off what it was sent in no order."""
 
-FORGETFUL = under(
-    Climate(spite=0.6, reactions=(CRASH,), after=("open", "begins"), within=4)
-)
+FORGETFUL = under(Climate(spite=0.6, reactions=(CRASH,), after=("open", "begins"), within=4))
 """The controller crashes when it has just opened or started something."""
 
 FORGETFUL_SILENT = under(
@@ -66,9 +66,7 @@ FORGETFUL_OF_STOPS = under(
 PREEMPTING = under(Climate(ends=("is preempted", "is killed by a signal")))
 """Nothing comes to its end undisturbed."""
 
-STOPPED_BETWEEN = under(
-    Climate(ends=("is preempted",), asks=("stop",), asks_within=150)
-)
+STOPPED_BETWEEN = under(Climate(ends=("is preempted",), asks=("stop",), asks_within=150))
 """Jobs are stopped while they wait for their next execution."""
 
 STOPPED_IN_SILENCE = under(
@@ -113,11 +111,17 @@ HELD_A_WHILE = under(Climate(asks=("hold a while",), asks_within=30))
 """People hold for a time."""
 
 REQUEUED = under(
-    Climate(acts=("somebody requeues",), ends=("is preempted", "exits with 1"), settings=(("revival", True),))
+    Climate(
+        acts=("somebody requeues",),
+        ends=("is preempted", "exits with 1"),
+        settings=(("revival", True),),
+    )
 )
 """Everything may run again, and others let it."""
 
-FORGOTTEN = under(Climate(acts=("the queue forgets",), spite=0.3, reactions=("the queue forgets",), within=60))
+FORGOTTEN = under(
+    Climate(acts=("the queue forgets",), spite=0.3, reactions=("the queue forgets",), within=60)
+)
 """The queue forgets what has ended at once."""
 
 
@@ -155,3 +159,32 @@ SLOWING = under(
 
 MISLED = under(Climate(acts=("another cluster has the alias",)))
 """A supervisor is started with another cluster behind the alias."""
+
+CLIMATES: dict[str, Options] = {
+    "administered": ADMINISTERED,
+    "dying": DYING,
+    "forgetful": FORGETFUL,
+    "forgetful-of-stops": FORGETFUL_OF_STOPS,
+    "forgetful-silent": FORGETFUL_SILENT,
+    "forgotten": FORGOTTEN,
+    "hanging": HANGING,
+    "held": HELD,
+    "held-a-while": HELD_A_WHILE,
+    "held-twice": HELD_TWICE,
+    "late": LATE,
+    "losing-nodes": LOSING_NODES,
+    "losing-nodes-administered": LOSING_NODES_ADMINISTERED,
+    "losing-nodes-dying": LOSING_NODES_DYING,
+    "misled": MISLED,
+    "preempting": PREEMPTING,
+    "requeued": REQUEUED,
+    "set-back": SET_BACK,
+    "silent": SILENT,
+    "slow": SLOW,
+    "slowing": SLOWING,
+    "stopped-between": STOPPED_BETWEEN,
+    "stopped-in-silence": STOPPED_IN_SILENCE,
+    "together": TOGETHER,
+    "undone": UNDONE,
+}
+"""By name."""
