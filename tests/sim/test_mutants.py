@@ -72,10 +72,7 @@ def test_each_rule_is_broken_by_a_mutant_or_it_is_said_why_not() -> None:
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda one: one.name)
 def test_a_mutant_leaves_nothing_behind(mutant: Mutant) -> None:
     def stands() -> list[object]:
-        return [
-            swap.owner[swap.name] if isinstance(swap.owner, dict) else vars(swap.owner)[swap.name]
-            for swap in mutant.swaps
-        ]
+        return [swap.stands() for swap in mutant.swaps]
 
     before = stands()
     with mutant.planted():

@@ -19,7 +19,9 @@ from dispatch.sim.mutants.mutant import Mutant, Swap, constant
 _make, _one_call, _many_call = Writer.make, Writer._call, Batch._call  # noqa: SLF001 - what is broken
 
 
-async def _intent_after(self: Writer, view: JobView, call: Call, listing: Listing) -> JobView | None:
+async def _intent_after(
+    self: Writer, view: JobView, call: Call, listing: Listing
+) -> JobView | None:
     if call.verb is not Verb.OPEN:
         return await _make(self, view, call, listing)
     intent = intend(view, call, listing, self.ledger.clock.now())
@@ -28,7 +30,9 @@ async def _intent_after(self: Writer, view: JobView, call: Call, listing: Listin
     return intended if intended is None or settled is None else self.record(intended, settled)
 
 
-async def _outcome_before(self: Writer, view: JobView, intent: Intent, listing: Listing) -> Settled | None:
+async def _outcome_before(
+    self: Writer, view: JobView, intent: Intent, listing: Listing
+) -> Settled | None:
     if intent.verb is Verb.START:
         return await _one_call(self, view, intent, listing)
     landed = Settled(intent=intent.id, outcome=Outcome.LANDED, ref=intent.ref)
@@ -37,14 +41,18 @@ async def _outcome_before(self: Writer, view: JobView, intent: Intent, listing: 
     return landed
 
 
-async def _silence_is_success(self: Writer, view: JobView, intent: Intent, listing: Listing) -> Settled | None:
+async def _silence_is_success(
+    self: Writer, view: JobView, intent: Intent, listing: Listing
+) -> Settled | None:
     settled = await _one_call(self, view, intent, listing)
     if settled is None and intent.verb is not Verb.START:
         return Settled(intent=intent.id, outcome=Outcome.LANDED, ref=intent.ref)
     return settled
 
 
-async def _silence_is_failure(self: Writer, view: JobView, intent: Intent, listing: Listing) -> Settled | None:
+async def _silence_is_failure(
+    self: Writer, view: JobView, intent: Intent, listing: Listing
+) -> Settled | None:
     settled = await _one_call(self, view, intent, listing)
     return settled or Settled(intent=intent.id, outcome=Outcome.NOT_LANDED, reason="no answer")
 

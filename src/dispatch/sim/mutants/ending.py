@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec.structs import replace
 
 from dispatch.adapters.memory import slurm_reading
-from dispatch.adapters.memory.slurm_writing import SlurmWrites
 from dispatch.core import ceasing, ending, starting, stopping
+from dispatch.core.deciding import settle_intents
 from dispatch.core.ending import judge, learn_of_success
 from dispatch.core.situation import Situation, final_verdict, known_as
 from dispatch.core.stopping import rest, stop_superseded, stop_what_lives, sweep
-from dispatch.core.deciding import settle_intents
 from dispatch.model.journal import Ceased, NodesBack, Proof
 from dispatch.model.status import Cause, Gate, Listing, NodeReport, Observation
 from dispatch.model.steps import Rest, Step
@@ -20,10 +19,6 @@ from dispatch.model.view import JobView, ObjectView, Phase, Sighting
 from dispatch.shell.sweeping import Sweeper
 from dispatch.sim import climates
 from dispatch.sim.mutants.mutant import Mutant, Swap, constant, earlier, instead, without
-
-if TYPE_CHECKING:
-    from dispatch.adapters.memory.records import WorldObject
-    from dispatch.adapters.memory.shape import Steps
 
 _cease, _unproven = ceasing.cease, slurm_reading._unproven  # noqa: SLF001 - what is broken
 
@@ -56,12 +51,12 @@ def _back_is_ceased(view: JobView, known: ObjectView, listing: Listing) -> Any:
 
 
 def _any_that_responds(_: tuple[str, ...], reports: tuple[NodeReport, ...]) -> tuple[str, ...]:
-    return tuple(
-        sorted(r.name for r in reports if r.kill_failed)
-    )
+    return tuple(sorted(r.name for r in reports if r.kill_failed))
 
 
-def _kill_failed_is_back(wanted: tuple[str, ...], reports: tuple[NodeReport, ...]) -> tuple[str, ...]:
+def _kill_failed_is_back(
+    wanted: tuple[str, ...], reports: tuple[NodeReport, ...]
+) -> tuple[str, ...]:
     back = tuple(replace(report, kill_failed=False) for report in reports)
     return _not_back(wanted, back)
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Hashable
+from collections.abc import Callable, Generator, Hashable, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from dispatch.core import deciding
 from dispatch.core.deciding import Row
@@ -22,32 +22,37 @@ class Swap:
     name: Hashable
     new: Any
 
+    def stands(self) -> Any:
+        """What stands there now."""
+        # Not by getattr: what a class inherits would stay behind there.
+        return self._entries()[self.name]
+
+    def _entries(self) -> Mapping[Hashable, Any]:
+        there: Any = self.owner if isinstance(self.owner, dict) else vars(self.owner)
+        return cast("Mapping[Hashable, Any]", there)
+
+    def _put(self, value: Any) -> None:
+        if isinstance(self.owner, dict):
+            cast("dict[Hashable, Any]", self.owner)[self.name] = value
+        else:
+            setattr(self.owner, str(self.name), value)
+
     @contextmanager
     def made(self) -> Generator[None]:
         """Make the swap for the time inside."""
-        if isinstance(self.owner, dict):
-            old = self.owner[self.name]
-            self.owner[self.name] = self.new
-            try:
-                yield
-            finally:
-                self.owner[self.name] = old
-            return
-        name = str(self.name)
-        old = vars(self.owner)[name]  # not by getattr: what a class inherits would stay behind there
-        setattr(self.owner, name, self.new)
+        old = self.stands()
+        self._put(self.new)
         try:
             yield
         finally:
-            setattr(self.owner, name, old)
+            self._put(old)
 
 
 @dataclass(frozen=True)
 class Mutant:
     """A named fault of dispatch.
 
-    ``rule``: the rule of the protocol that it breaks. ``breaks``: what the simulator may find then (``S1`` to ``S9``,
-    ``liveness``). It is found within ``seeds`` seeds, from 0 on, in runs with ``options``.
+    ``rule``: the rule of the protocol that it breaks; ``lesson``: why there is that rule. It is found within ``seeds`` seeds, from 0 on, in runs with ``options``.
     """
 
     name: str

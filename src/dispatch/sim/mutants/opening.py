@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-from msgspec.structs import replace
+from typing import TYPE_CHECKING
 
 from dispatch.adapters.memory.machines import Machines
 from dispatch.adapters.memory.slurm_writing import SlurmWrites
@@ -13,7 +11,6 @@ from dispatch.core.automaton import MOVES, Move
 from dispatch.core.reading import adopt
 from dispatch.core.situation import Situation
 from dispatch.core.starting import expire_hold, keep_holds, open_gate
-from dispatch.core.stopping import wait_for_others
 from dispatch.model.journal import Verb
 from dispatch.model.steps import Call, Step
 from dispatch.model.view import JobView, Phase

@@ -8,13 +8,12 @@ from datetime import datetime, timedelta
 from msgspec.structs import replace
 
 from dispatch.core import deciding, ending, landing, reading
-from dispatch.core.automaton import MOVES, Move
+from dispatch.core.situation import Situation
 from dispatch.model.answers import Declarations
 from dispatch.model.journal import AnyEvent, Intended, Intent, Missed, Settled
 from dispatch.model.status import Cause, Detail, Listing, State, Verdict
 from dispatch.model.steps import Step
 from dispatch.model.view import JobView, OpenIntent, Phase, Sighting
-from dispatch.core.situation import Situation
 from dispatch.shell.engine import Engine
 from dispatch.shell.ledger import Ledger
 from dispatch.sim import climates

@@ -9,8 +9,8 @@ from typing import Any
 from dispatch.core import recovery
 from dispatch.core.situation import Situation
 from dispatch.core.starting import begin
-from dispatch.model.journal import Decided, Verb
 from dispatch.model.answers import Action
+from dispatch.model.journal import Decided, Verb
 from dispatch.model.plan import Plan
 from dispatch.model.quantity import Duration
 from dispatch.model.steps import Call, Step
