@@ -28,12 +28,12 @@ class Swap:
         return self._entries()[self.name]
 
     def _entries(self) -> Mapping[Hashable, Any]:
-        there: Any = self.owner if isinstance(self.owner, dict) else vars(self.owner)
+        there = self.owner if _is_table(self.owner) else vars(self.owner)
         return cast("Mapping[Hashable, Any]", there)
 
     def _put(self, value: Any) -> None:
-        if isinstance(self.owner, dict):
-            cast("dict[Hashable, Any]", self.owner)[self.name] = value
+        if _is_table(self.owner):
+            self.owner[self.name] = value
         else:
             setattr(self.owner, str(self.name), value)
 
@@ -46,6 +46,10 @@ class Swap:
             yield
         finally:
             self._put(old)
+
+
+def _is_table(owner: object) -> bool:
+    return isinstance(owner, dict)
 
 
 @dataclass(frozen=True)
