@@ -28,7 +28,7 @@ class Swap:
         return self._entries()[self.name]
 
     def _entries(self) -> Mapping[Hashable, Any]:
-        there = self.owner if _is_table(self.owner) else vars(self.owner)
+        there: object = self.owner if _is_table(self.owner) else vars(self.owner)
         return cast("Mapping[Hashable, Any]", there)
 
     def _put(self, value: Any) -> None:
