@@ -3,51 +3,51 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 
 import pytest
 
 from cli.bench import run as command
 from dispatch.cli.exits import Exit
-from dispatch.core import deciding
-from dispatch.core.stopping import stop_superseded
+from dispatch.core import ending
+from dispatch.model.journal import Ceased, Proof
+from dispatch.model.status import Listing
+from dispatch.model.view import JobView, ObjectView
 from dispatch.sim import Options, as_test, hunt, run, shrink
 from dispatch.sim.hunting import kind_of
+from sim.reverting import put
 
 FOUND_BY = 100
 """Seeds among which the mutant below is found."""
 
 
-@contextmanager
-def nothing_superseded_is_stopped() -> Generator[None]:
-    rows = deciding.ROWS
-    deciding.ROWS = tuple(row for row in rows if row is not stop_superseded)
-    try:
-        yield
-    finally:
-        deciding.ROWS = rows
+def every_node_is_taken_for_cleaned() -> AbstractContextManager[None]:
+    def hasty(view: JobView, known: ObjectView, listing: Listing) -> Ceased:
+        assert view.version <= listing.version
+        return Ceased(submission=known.submission, proof=Proof.CLEANED)
+
+    return put(ending, "cease", hasty)
 
 
 def test_a_hunt_counts_what_it_has_seen_and_finds_nothing_in_a_sound_program() -> None:
-    tally = hunt(range(40), workers=2)
-    assert tally.seeds == 40
+    tally = hunt(range(24), workers=2)
+    assert tally.seeds == 24
     assert tally.broken is None
-    assert tally.rows["judge"] > 40
-    assert sum(tally.ends.values()) >= 40 * Options().jobs * 0.9
+    assert tally.rows["judge"] > 24
+    assert sum(tally.ends.values()) >= 24 * Options().jobs * 0.9
 
 
 def test_a_fault_of_the_program_is_found_and_made_small() -> None:
-    tally = hunt(range(FOUND_BY), workers=1, mutant=nothing_superseded_is_stopped)
+    tally = hunt(range(FOUND_BY), workers=1, mutant=every_node_is_taken_for_cleaned)
     assert tally.broken is not None
     seed, violation = tally.broken.seed, tally.broken.violation
     assert violation is not None
-    shrunk = shrink(seed, Options(), nothing_superseded_is_stopped)
+    shrunk = shrink(seed, Options(), every_node_is_taken_for_cleaned)
     assert shrunk is not None
     assert len(shrunk.outcome.faults) <= 6 < len(tally.broken.faults)
     assert shrunk.outcome.violation is not None
     assert shrunk.outcome.violation.rule == violation.rule
-    again = run(seed, shrunk.options, nothing_superseded_is_stopped)
+    again = run(seed, shrunk.options, every_node_is_taken_for_cleaned)
     assert again.violation == shrunk.outcome.violation
     assert run(seed, shrunk.options).violation is None
     compile(as_test(shrunk), "test", "exec")
@@ -88,12 +88,12 @@ def test_the_command_replays_a_seed_up_to_a_step() -> None:
 
 
 def test_the_command_gives_the_code_1_and_a_line_that_replays_what_breaks_a_rule() -> None:
-    with nothing_superseded_is_stopped():
+    with every_node_is_taken_for_cleaned():
         said = command("dev", "sim", "--seeds", str(FOUND_BY), "--workers", "1")
     assert said.code == Exit.ENDED_OTHERWISE
     line = said.out.splitlines()[-1]
     assert line.startswith("dispatch dev sim --seed ")
-    with nothing_superseded_is_stopped():
+    with every_node_is_taken_for_cleaned():
         assert command(*line.split()[1:]).code == Exit.ENDED_OTHERWISE
         small = command(*line.split()[1:], "--shrink")
     assert "def test_seed_" in small.out

@@ -58,6 +58,8 @@ def shrink(
         return None
     tried = _Attempts(seed, options, outcome, mutant)
     tried.succeeds(replace(options, only=frozenset(outcome.faults)))
+    if outcome.violation.rule == "liveness":  # most of a run that never rests is the wait for it
+        tried.succeeds(replace(tried.options, patience=tried.options.patience / 4))
     while True:
         before = tried.options
         _drop_jobs(tried)
@@ -130,6 +132,8 @@ def _fields(options: Options) -> Iterable[str]:
     yield f"shape=ShapeName.{options.shape.name}"
     yield f"supervisors={options.supervisors}"
     yield f"jobs={options.jobs}"
+    if options.patience != Options.patience:
+        yield f"patience=timedelta(seconds={options.patience.total_seconds():.0f})"
     if options.absent:
         names = ", ".join(map(repr, sorted(options.absent)))
         yield f"absent=frozenset({{{names}}})"
