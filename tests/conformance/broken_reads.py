@@ -251,6 +251,17 @@ class CutsTheInstance(Breakable):
 
 
 @broken
+class OursIsAPersonsToo(Breakable):
+    """our hold that is shown as a person's besides"""
+
+    def show(self, seen: Observation) -> Observation:
+        hold = seen.hold
+        if hold is not None and hold.instance is not None and hold.by is None:
+            return replace(seen, hold=HoldSeen(instance=hold.instance, by=By.OWNER))
+        return seen
+
+
+@broken
 class TheirsIsOurs(Breakable):
     """an administrator's hold that is shown as a person's"""
 

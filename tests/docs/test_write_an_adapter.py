@@ -8,11 +8,11 @@ from types import ModuleType
 
 import pytest
 
-from dispatch.conformance import BACKEND, Harness, Outcome, run_suite
+from dispatch.conformance import BACKEND, CORE, Harness, Outcome, run_core_suite, run_suite
 from docs.blocks import ROOT, blocks_of
 
 GUIDE = ROOT / "docs" / "how-to" / "write-an-adapter.md"
-PARTS = ("example: adapter", "example: harness", "example: tests")
+PARTS = ("example: adapter", "example: harness", "example: tests", "example: virtual")
 
 
 @pytest.fixture
@@ -34,6 +34,15 @@ def test_the_example_passes_and_runs_half_of_what_every_adapter_must(example: Mo
     passed = [one.name for one in results if one.verdict is Outcome.PASSED]
     of_all = [check.name for check in BACKEND if check.needs is None]
     assert len(passed) > len(of_all) / 2, (len(passed), len(of_all))
+
+
+def test_the_example_keeps_the_rules_of_the_core_in_virtual_time(example: ModuleType) -> None:
+    harness: Harness = example.VirtualShelfHarness()
+    results = harness.run(run_core_suite(harness, CORE))
+    failed = [f"{one.name}: {one.reason}" for one in results if one.verdict is Outcome.FAILED]
+    assert not failed, "\n".join(failed)
+    passed = [one.name for one in results if one.verdict is Outcome.PASSED]
+    assert len(passed) > len(CORE) / 3, passed
 
 
 def test_the_example_gives_pytest_a_test_of_each_check(example: ModuleType) -> None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from datetime import timedelta
 from importlib.metadata import entry_points
-from typing import Any, cast
+from typing import Any
 
 from dispatch.conformance.harness import Harness, Timings
 from dispatch.conformance.memory import MemoryHarness
 from dispatch.conformance.slurm import SlurmHarness
 from dispatch.spi.adapter import AdapterConfig, Backend
-from dispatch.spi.registry import factory_named, open_backend
+from dispatch.spi.registry import factory_named, load, open_backend, wrong
 
 GROUP = "dispatch.conformance"
 """The entry point group under which an adapter's harness is registered, by the adapter's name."""
@@ -63,5 +63,8 @@ def harness_named(adapter: str, settings: dict[str, Any]) -> Harness:
     if adapter in OURS:
         return OURS[adapter](settings)
     for point in entry_points(group=GROUP, name=adapter):
-        return cast("MakeHarness", point.load())(settings)
+        harness = load(point)(settings)
+        if not isinstance(harness, Harness):
+            raise wrong(point, f"it gives a {type(harness).__name__}, which is no Harness")
+        return harness
     return PlainHarness(adapter, settings)

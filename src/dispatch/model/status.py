@@ -124,7 +124,11 @@ class Gate(StrEnum):
 
 
 class HoldSeen(Value):
-    """A hold as the scheduler shows it: ours by its instance, or somebody's."""
+    """A hold as the scheduler shows it: ours by its instance, or somebody's.
+
+    ``by`` is whose hold there is besides ours: absent where ours is alone, and ``instance`` is absent where there is
+    none of ours. With both, the object is held by both.
+    """
 
     instance: int | None = None
     by: By | None = None

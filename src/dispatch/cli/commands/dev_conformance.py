@@ -141,7 +141,7 @@ def run_stores(name: str) -> list[Result]:
 
 
 def tell(results: list[Result], *, as_json: bool) -> None:
-    """Tell what came of the rules."""
+    """Tell what came of the rules; those that failed last, where a long table ends."""
     if as_json:
         emit({"checks": [{"reason": "", **to_builtins(result)} for result in results]})
         return
@@ -151,7 +151,7 @@ def tell(results: list[Result], *, as_json: bool) -> None:
             Cell(result.verdict, COLOURS[result.verdict]),
             Cell(result.reason),
         )
-        for result in results
+        for result in sorted(results, key=lambda result: result.verdict is Outcome.FAILED)
     ]
     say(table(("RULE", "VERDICT", "REASON"), rows, width()))
     counts = {verdict: sum(result.verdict is verdict for result in results) for verdict in Outcome}

@@ -26,6 +26,9 @@ async def a_hold_shows_its_instance(on: Bench) -> None:
     made = await on.start()
     await on.hold(made, 7)
     expect_same(await instance_of(on, made), 7, "the instance")
+    seen = await on.see(made)
+    others = seen.hold and seen.hold.by
+    expect_same(others, None, "whose hold there is besides ours (HoldSeen.by)")
 
 
 @check(needs=Holder, claims=HOLD)

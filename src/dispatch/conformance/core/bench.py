@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
@@ -18,10 +18,10 @@ from dispatch.conformance.harness import Harness
 from dispatch.conformance.scheduler import Made, Scheduler
 from dispatch.conformance.verdicts import Broken, CannotDo, expect
 from dispatch.core.explaining import explain
-from dispatch.model.answers import Capability, Tristate
-from dispatch.model.job import Job
+from dispatch.model.answers import Answers, Capability, Feature, Tristate
+from dispatch.model.job import Job, features_of
 from dispatch.model.journal import AnyEvent, Intended, Verb
-from dispatch.model.policy import Policy
+from dispatch.model.policy import Cessation, Policy
 from dispatch.model.status import Cause, State
 from dispatch.model.view import JobView, Phase
 from dispatch.shell.operator import Operator
@@ -30,6 +30,9 @@ from dispatch.testing.faults import FaultyStore
 _SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - a directory of our own is made in it
 PATIENCE = 6
 """Waits of the harness within which a job must be where it should; a landing bound and a backoff are among them."""
+
+DECLARED = Cessation(after="30s")
+"""The wait that a policy declares on a cluster that cannot prove that what it has lost is gone."""
 
 
 class CoreBench:
@@ -101,11 +104,34 @@ class CoreBench:
     async def submit(
         self, policy: Policy | None = None, job: Job | None = None, **fields: Any
     ) -> str:
-        """Submit this job or one of the harness, and return its id; nothing is started before time passes."""
-        spec = replace(job or self.harness.job(), cluster=ALIAS, recovery=policy, **fields)
+        """Submit this job or one of the harness, and return its id; nothing is started before time passes.
+
+        A check whose job needs what the harness's own does not, and this cluster does not honour, is skipped.
+        """
+        recovery = self._where_proof_cannot_be_had(policy)
+        spec = replace(job or self.harness.job(), cluster=ALIAS, recovery=recovery, **fields)
+        self._demand(features_of(spec) - features_of(self.harness.job()))
         submitted = (await self.ask.submit(spec)).id
         self._jobs.append(submitted)
         return submitted
+
+    def _where_proof_cannot_be_had(self, policy: Policy | None) -> Policy | None:
+        """The policy; where no cessation can be proven, with a wait declared, without which each is refused (12, E4)."""
+        if policy is None or self._answers.capability(Capability.CESSATION).yes:
+            return policy
+        return policy if policy.cessation != Cessation() else replace(policy, cessation=DECLARED)
+
+    def _demand(self, features: Iterable[Feature]) -> None:
+        for feature in sorted(features):
+            answer = self._answers.feature(feature)
+            if not answer.yes:
+                raise CannotDo(
+                    f"{feature} is {answer.value} here: {answer.reason or 'no reason given'}"
+                )
+
+    @property
+    def _answers(self) -> Answers:
+        return self.backends.backend.answers
 
     # ----------------------------------------------------------------- looking
 

@@ -6,7 +6,7 @@ from dispatch.conformance.core.bench import CoreBench
 from dispatch.conformance.core.policies import policy, rule
 from dispatch.conformance.core.suite import check
 from dispatch.conformance.verdicts import expect, expect_same, refused
-from dispatch.model.answers import Action
+from dispatch.model.answers import Action, Capability
 from dispatch.model.errors import Conflict
 from dispatch.model.journal import Ended
 from dispatch.model.policy import Trigger, Unmatched
@@ -31,7 +31,7 @@ async def a_failure_that_no_rule_matches_ends_the_job_with_its_cause(on: CoreBen
     expect_same(view.verdict and view.verdict.detail.exit_code, 3, "the exit code")
 
 
-@check()
+@check(claims=Capability.HOLD)
 async def a_failure_that_no_rule_matches_is_held_where_the_policy_says_so(on: CoreBench) -> None:
     """``unmatched: hold`` keeps the job for a person, whose release runs it again (02)."""
     job = await on.submit(policy(rule(Cause.PREEMPTED), unmatched=Unmatched.HOLD))

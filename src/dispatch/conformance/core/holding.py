@@ -20,7 +20,7 @@ def never_ran(view: JobView) -> bool:
     return last_that_ran(view) == 0
 
 
-@check(needs=Holder)
+@check(needs=Holder, claims=Capability.HOLD)
 async def a_job_that_is_held_before_it_starts_runs_after_its_release_alone(on: CoreBench) -> None:
     """Requests are carried out in their order (12, B7)."""
     job = await on.submit()
@@ -30,7 +30,7 @@ async def a_job_that_is_held_before_it_starts_runs_after_its_release_alone(on: C
     await on.running(job)
 
 
-@check(needs=Holder)
+@check(needs=Holder, claims=Capability.HOLD)
 async def a_job_that_is_held_in_the_queue_runs_after_its_release_alone(on: CoreBench) -> None:
     """The hold is placed on what is open already (02, protocol 5)."""
     job, _ = await on.queued()
@@ -48,7 +48,7 @@ def shows_our_hold(view: JobView) -> bool:
     return bool(seen and seen.hold and seen.hold.instance is not None)
 
 
-@check(needs=Holder)
+@check(needs=Holder, claims=Capability.HOLD)
 async def a_hold_lets_what_runs_end_and_keeps_the_next_from_starting(on: CoreBench) -> None:
     """On a running object it means no further execution (12, B6)."""
     job = await on.submit(policy())
@@ -65,7 +65,7 @@ async def a_hold_lets_what_runs_end_and_keeps_the_next_from_starting(on: CoreBen
     await on.running(job, 2)
 
 
-@check(needs=Holder)
+@check(needs=Holder, claims=Capability.HOLD)
 async def a_hold_with_a_time_ends_by_itself(on: CoreBench) -> None:
     """Not before (02, protocol 5)."""
     job = await on.submit()
@@ -91,7 +91,7 @@ async def a_request_that_contradicts_another_is_a_conflict(on: CoreBench) -> Non
         on.ask.ask_hold(job, "something else")
 
 
-@check(needs=Holder)
+@check(needs=Holder, claims=Capability.HOLD)
 async def an_administrators_hold_is_lifted_by_nobody_else(on: CoreBench) -> None:
     """Neither by our release nor by our open (02, S3)."""
     job, made = await on.queued()

@@ -6,6 +6,7 @@ from dispatch.conformance.core.bench import CoreBench
 from dispatch.conformance.core.policies import policy, rule
 from dispatch.conformance.core.suite import check
 from dispatch.conformance.verdicts import CannotDo, expect, expect_same
+from dispatch.model.answers import Capability
 from dispatch.model.journal import Ceased, Proof
 from dispatch.model.policy import Cessation
 from dispatch.model.status import Cause, State
@@ -30,7 +31,7 @@ async def lost(on: CoreBench, job: str, node: str) -> None:
     await on.until(job, told, f"told to have lost {node}")
 
 
-@check()
+@check(claims=Capability.CESSATION)
 async def a_lost_node_keeps_the_job_waiting_for_proof(on: CoreBench) -> None:
     """Its processes may live: no second copy without proof (02, S1; 12, E4)."""
     job = await on.submit(policy(rule(*LOST)))
@@ -40,7 +41,7 @@ async def a_lost_node_keeps_the_job_waiting_for_proof(on: CoreBench) -> None:
     expect_same(on.view(job).verdict, None, "the verdict")
 
 
-@check()
+@check(claims=Capability.CESSATION)
 async def a_job_goes_on_once_its_lost_node_answers_again(on: CoreBench) -> None:
     """With what runs there still, or with the next submission once that is proven gone (12, E4)."""
     job = await on.submit(policy(rule(*LOST)))
@@ -72,7 +73,7 @@ async def a_wait_that_the_policy_declares_stands_for_the_proof(on: CoreBench) ->
     expect_same(proofs, [Proof.ASSUMED_GONE], "what stands for the proof")
 
 
-@check()
+@check(claims=Capability.CESSATION)
 async def a_success_on_a_lost_node_is_learnt_and_not_run_again(on: CoreBench) -> None:
     """A job that succeeded while nobody looked must not run again (12, E6)."""
     job = await on.submit(policy(rule(*LOST)))

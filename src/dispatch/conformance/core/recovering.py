@@ -8,7 +8,7 @@ from dispatch.conformance.core.bench import CoreBench, last_that_ran
 from dispatch.conformance.core.policies import FAILED, policy, rule
 from dispatch.conformance.core.suite import check
 from dispatch.conformance.verdicts import CannotDo, expect, expect_same
-from dispatch.model.answers import Action
+from dispatch.model.answers import Action, Capability
 from dispatch.model.journal import Intended, Verb
 from dispatch.model.policy import (
     Backoff,
@@ -156,7 +156,7 @@ async def nodes_that_a_rule_excludes_are_not_used_again(on: CoreBench) -> None:
     expect(not set(bad) & set(good), f"it runs on {', '.join(good)} after {', '.join(bad)}")
 
 
-@check(needs=Holder)
+@check(needs=Holder, claims=Capability.HOLD)
 async def executions_that_are_all_too_short_are_braked(on: CoreBench) -> None:
     """A crash loop is held for a person, whatever its budgets (02)."""
     brake = CrashLoop(executions=2, shorter_than=Duration(hours=1))
@@ -167,7 +167,7 @@ async def executions_that_are_all_too_short_are_braked(on: CoreBench) -> None:
     expect_same(last_that_ran(view), 2, "the last submission that ran")
 
 
-@check(needs=Holder)
+@check(needs=Holder, claims=Capability.HOLD)
 async def a_rule_that_holds_waits_for_a_person(on: CoreBench) -> None:
     """His release runs it again (02)."""
     job = await on.submit(policy(rule(do=Action.HOLD, backoff=None)))

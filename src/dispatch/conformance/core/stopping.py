@@ -7,6 +7,7 @@ from dispatch.conformance.core.holding import never_ran, shows_our_hold
 from dispatch.conformance.core.policies import policy, rule
 from dispatch.conformance.core.suite import check
 from dispatch.conformance.verdicts import expect, expect_same, refused
+from dispatch.model.answers import Capability
 from dispatch.model.errors import Finished
 from dispatch.model.policy import Backoff
 from dispatch.model.quantity import Duration
@@ -53,7 +54,7 @@ async def a_stop_of_what_waits_in_the_queue_lets_it_never_run(on: CoreBench) -> 
     await on.quietly(job, never_ran, "it runs after its stop")
 
 
-@check(needs=Holder)
+@check(needs=Holder, claims=Capability.HOLD)
 async def a_stop_of_what_is_held_ends_it(on: CoreBench) -> None:
     """Nobody needs to release it first (02, S9)."""
     job, _ = await on.queued()
