@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
+from dispatch.sim.climate import MIXED
 from dispatch.sim.options import Options, Outcome
 from dispatch.sim.running import Mutant, run
 
@@ -114,6 +115,7 @@ def as_test(shrunk: Shrunk) -> str:
     what = str(violation).replace("\n", " ")
     faults = "".join(f"                {name!r},\n" for name in sorted(options.only or ()))
     lines = [
+        *_IMPORTS,
         f"def test_seed_{shrunk.seed}_breaks_no_rule() -> None:",
         f"    # {what}",
         "    options = Options(",
@@ -128,12 +130,25 @@ def as_test(shrunk: Shrunk) -> str:
     return "\n".join(lines)
 
 
+_IMPORTS = (
+    "from datetime import timedelta",
+    "",
+    "from dispatch.adapters.memory import ShapeName",
+    "from dispatch.sim import Options, run",
+    "from dispatch.sim.climate import Climate",
+    "",
+    "",
+)
+
+
 def _fields(options: Options) -> Iterable[str]:
     yield f"shape=ShapeName.{options.shape.name}"
     yield f"supervisors={options.supervisors}"
     yield f"jobs={options.jobs}"
     if options.patience != Options.patience:
         yield f"patience=timedelta(seconds={options.patience.total_seconds():.0f})"
+    if options.climate != MIXED:
+        yield f"climate={options.climate!r}"
     if options.absent:
         names = ", ".join(map(repr, sorted(options.absent)))
         yield f"absent=frozenset({{{names}}})"
