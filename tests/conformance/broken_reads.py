@@ -262,6 +262,17 @@ class OursIsAPersonsToo(Breakable):
 
 
 @broken
+class TheirsHidesOurs(Breakable):
+    """an administrator's hold that hides ours"""
+
+    def show(self, seen: Observation) -> Observation:
+        hold = seen.hold
+        if hold is not None and hold.by is By.ADMINISTRATOR:
+            return replace(seen, hold=HoldSeen(by=hold.by))
+        return seen
+
+
+@broken
 class TheirsIsOurs(Breakable):
     """an administrator's hold that is shown as a person's"""
 

@@ -196,6 +196,7 @@ async def an_administrators_hold_outlives_our_release(on: Bench) -> None:
     await on.hold(made, 1)
     await on.open(made)
     await on.scheduler.hold_as_administrator(made)
+    expect_same(await instance_of(on, made), 1, "the instance of our hold beneath theirs")
     with forgiving(Conflict):
         await on.release(made, 1)
     seen = await on.stays(made)
