@@ -101,8 +101,11 @@ def _keep_for_later(site: Site, lag: float) -> None:
 
     def land(action: Callable[[], None]) -> None:
         if world.up and world.boot == boot:
+            # What is in service is finished, though the controller may hang again: two reads a call bound apart prove that.
+            hung, world.hung = world.hung, False
             with site.watched_all():
                 action()
+            world.hung = hung
             site.begun()
 
     for action in kept:

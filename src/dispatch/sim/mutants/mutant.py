@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Hashable, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 from dispatch.core import deciding
 from dispatch.core.deciding import Row
@@ -28,8 +28,8 @@ class Swap:
         return self._entries()[self.name]
 
     def _entries(self) -> Mapping[Hashable, Any]:
-        there: object = self.owner if _is_table(self.owner) else vars(self.owner)
-        return cast("Mapping[Hashable, Any]", there)
+        there: Mapping[Hashable, Any] = self.owner if _is_table(self.owner) else vars(self.owner)
+        return there
 
     def _put(self, value: Any) -> None:
         if _is_table(self.owner):
