@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Hashable, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from dispatch.core import deciding
 from dispatch.core.deciding import Row
@@ -25,11 +25,7 @@ class Swap:
     def stands(self) -> Any:
         """What stands there now."""
         # Not by getattr: what a class inherits would stay behind there.
-        return self._entries()[self.name]
-
-    def _entries(self) -> Mapping[Hashable, Any]:
-        there: Mapping[Hashable, Any] = self.owner if _is_table(self.owner) else vars(self.owner)
-        return there
+        return _entries_of(self.owner)[self.name]
 
     def _put(self, value: Any) -> None:
         if _is_table(self.owner):
@@ -50,6 +46,10 @@ class Swap:
 
 def _is_table(owner: object) -> bool:
     return isinstance(owner, dict)
+
+
+def _entries_of(owner: Any) -> Mapping[Hashable, Any]:
+    return cast("Mapping[Hashable, Any]", owner if _is_table(owner) else vars(owner))
 
 
 @dataclass(frozen=True)
