@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from dispatch.cli.failures import report
 from dispatch.conformance.harnesses import harness_named
 from dispatch.model.errors import Invalid
 from dispatch.spi.adapter import AdapterConfig
@@ -28,6 +29,9 @@ async def half(config):
 async def nothing(config):
     return None
 
+async def raising(config):
+    raise ValueError("no such queue")
+
 number = 3
 """
 ADAPTERS = {
@@ -35,6 +39,7 @@ ADAPTERS = {
     "half": f"{MODULE}:half",
     "nothing": f"{MODULE}:nothing",
     "number": f"{MODULE}:number",
+    "raising": f"{MODULE}:raising",
     "no-module": "not_installed_anywhere:factory",
     "no-attribute": f"{MODULE}:absent",
 }
@@ -80,6 +85,15 @@ def test_an_adapter_that_is_registered_wrongly_is_told_by_its_package(
     assert why in text, text
     assert ADAPTERS[adapter] in text
     assert f"of the package {MODULE}" in text
+
+
+def test_what_a_factory_raises_of_its_own_is_told_with_the_adapter(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(ValueError, match="no such queue") as told:
+        asyncio.run(open_backend(AdapterConfig(adapter="raising", alias="here")))
+    report(told.value, as_json=False)
+    assert "raised by the adapter raising as it was opened" in capsys.readouterr().err
 
 
 def test_an_adapter_that_is_not_installed_is_told_where_adapters_come_from() -> None:

@@ -52,7 +52,8 @@ def _document(error: BaseException) -> tuple[dict[str, Any], Exit]:
             return {"kind": "Interrupted", "what": "Interrupted.", "todo": todo}, Exit.INTERRUPTED
         case _:
             what = f"dispatch met a fault of its own: {type(error).__name__}: {error}".rstrip(": ")
-            todo = f"Nothing is half done. Please report it, with what {TRACEBACK_VARIABLE}=1 in front of the command prints."
+            told = f"Nothing is half done. Please report it, with what {TRACEBACK_VARIABLE}=1 in front of the command prints."
+            todo = " ".join((*getattr(error, "__notes__", ()), told))
             return {"kind": "Internal", "what": what, "todo": todo}, Exit.INTERNAL
 
 

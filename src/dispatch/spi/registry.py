@@ -6,7 +6,7 @@ from importlib.metadata import EntryPoint, entry_points
 from inspect import isawaitable
 from typing import Any, cast
 
-from dispatch.model.errors import Invalid
+from dispatch.model.errors import DispatchError, Invalid
 from dispatch.spi.adapter import AdapterConfig, Backend, Factory
 
 GROUP = "dispatch.adapters"
@@ -61,7 +61,13 @@ async def open_backend(config: AdapterConfig) -> Backend:
     opening: Any = factory_named(config.adapter)(config)
     if not isawaitable(opening):
         raise _misfit(config.adapter, "it is no `async def`")
-    backend: Backend = await opening
+    try:
+        backend: Backend = await opening
+    except DispatchError:
+        raise
+    except Exception as error:
+        error.add_note(f"It was raised by the adapter {config.adapter} as it was opened.")
+        raise
     if missing := [name for name in _BASE if not hasattr(backend, name)]:
         kind = type(backend).__name__
         raise _misfit(config.adapter, f"it gives a {kind}, which lacks {', '.join(missing)}")
