@@ -18,6 +18,7 @@ from core.builders import (
 )
 from dispatch.model.journal import HoldAsked, ReleaseAsked, Verb
 from dispatch.model.status import By, Gate, HoldSeen, Observation
+from dispatch.model.steps import Call
 from dispatch.model.view import Phase
 
 
@@ -50,3 +51,15 @@ def test_a_gate_that_is_lost_beneath_our_hold_still_awaits_its_open() -> None:
 def test_what_runs_without_its_open_is_live_whatever_holds_it() -> None:
     view, _ = settled_step(record(*started()), running(hold=HoldSeen(instance=1)))
     assert view.objects[1].phase is Phase.OPEN
+
+
+def test_a_higher_hold_of_a_record_that_was_set_back_serves_and_is_released_by_its_own_instance() -> (
+    None
+):
+    # The scheduler refuses hold 1 beneath hold 2 as stale, for ever.
+    shown = held(instance=2)
+    view, made = settled_step(record(*opened(), HoldAsked(instance=1, by="alice")), shown)
+    assert row(made) == "watch"
+    _, made = settled_step(tell(view, ReleaseAsked(instance=1, by="alice")), shown)
+    assert isinstance(made, Call)
+    assert (made.verb, made.instance) == (Verb.RELEASE, 2)

@@ -36,7 +36,7 @@ A_WHILE = HoldAsked(instance=1, by="alice", until=at(600))
         ((HOLD,), True),
         ((*opened(), HOLD, read(held())), True),
         ((*opened(), HOLD, read(queued())), False),  # it can still run
-        ((*opened(), HOLD, read(held(instance=7))), False),
+        ((*opened(), HOLD, read(held(instance=0))), False),
         ((*opened(), A_WHILE, read(held())), False),
         ((*opened(), HOLD, read(held()), StopAsked(by="alice")), False),
         ((*started(), HOLD), False),

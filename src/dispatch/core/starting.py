@@ -74,10 +74,12 @@ def open_gate(s: Situation) -> Step | None:
 def _place_hold(s: Situation, seen: Observation) -> Step | None:
     hold = s.view.hold
     # The hold for missing proof keeps the next object from being started at all; it is none of the scheduler's.
+    # A higher one than is wanted is from a record that was set back: it keeps the object from starting all the same.
+    shown = seen.hold.instance if seen.hold is not None else None
     if (
         hold is None
         or hold.by == HOLD_BY_CESSATION
-        or (seen.hold is not None and seen.hold.instance == hold.instance)
+        or (shown is not None and shown >= hold.instance)
     ):
         return None
     return Call(

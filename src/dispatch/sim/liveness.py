@@ -62,4 +62,8 @@ def is_at_rest(view: JobView) -> bool:
     if current is None or current.phase in (Phase.JUDGED, Phase.CEASED):
         return True
     hold = current.seen.hold if current.seen else None
-    return current.phase is Phase.OPEN and hold is not None and hold.instance == view.hold.instance
+    return (
+        current.phase is Phase.OPEN
+        and hold is not None
+        and (hold.instance or 0) >= view.hold.instance
+    )
