@@ -63,7 +63,8 @@ async def opens_unrecorded(
     real: Any, self: acting.Writer, view: JobView, call: Call, on: Any
 ) -> Any:
     """an open that is made before it is recorded"""
-    if call.verb is Verb.OPEN:
+    # What is held would stay gated to the record, and every rule about holds would fail with it.
+    if call.verb is Verb.OPEN and view.hold is None:
         deadline = self.ledger.clock.now() + timedelta(seconds=30)
         await self.backend.open(call.ref or "", CallMeta(deadline=deadline))
         return view
