@@ -32,8 +32,7 @@ from dispatch.stores.directory.disk import Disk
 from dispatch.stores.opening import AnyStore
 from dispatch.stores.sqlite import SqliteStore
 from dispatch.stores.sqlite.journal import insert
-from dispatch.stores.sqlite.rows import summary_row
-from dispatch.stores.sqlite.store import _INSERT_JOB
+from dispatch.stores.sqlite.rows import INSERT_JOB, summary_row
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -123,7 +122,7 @@ def fill_sqlite(place: Path) -> None:
     store = SqliteStore.open(place, now=NOW)
     with store._db.write("fill") as raw:  # noqa: SLF001
         for one in many_jobs():
-            raw.execute(_INSERT_JOB, summary_row(one, 1))
+            raw.execute(INSERT_JOB, summary_row(one, 1))
             insert(raw, one.id, (header(one.id),))
     store.close()
 
