@@ -24,11 +24,12 @@ while [ "${1#--}" != "$1" ]; do
 done
 worst=0
 for ((rank = 0; rank < tasks; rank++)); do
-  SLURM_PROCID=$rank SLURM_LOCALID=$((rank % each)) SLURM_NODEID=$((rank / each)) setsid "$@" &
+  # Noted by the task itself, before its command: a test that sees that run may send a signal at once.
+  SLURM_PROCID=$rank SLURM_LOCALID=$((rank % each)) SLURM_NODEID=$((rank / each)) \
+    setsid /bin/sh -c 'echo $$ >"$HOME/task"; exec "$@"' task "$@" &
   task=$!
   trap 'kill -USR1 -- -$task' USR1
   trap 'kill -USR2 -- -$task' USR2
-  echo $task >"$HOME/task"
   wait $task; status=$?
   while kill -0 $task 2>/dev/null; do wait $task; status=$?; done
   [ $status -le $worst ] || worst=$status

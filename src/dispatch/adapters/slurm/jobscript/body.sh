@@ -22,7 +22,7 @@ case $dispatch_workdir in
   /*) ;;
   *) dispatch_workdir=$HOME/$dispatch_workdir ;;
 esac
-dispatch_step= dispatch_told= dispatch_interrupted= dispatch_ticket= dispatch_ran= dispatch_signal= dispatch_launch=
+dispatch_step= dispatch_missed= dispatch_told= dispatch_interrupted= dispatch_ticket= dispatch_ran= dispatch_signal= dispatch_launch=
 
 # The paths of what we call ourselves, before a profile, setup or env can hide them.
 dispatch_srun=$(command -v srun) dispatch_scancel=$(command -v scancel)
@@ -124,6 +124,8 @@ dispatch_unasked() { # STATUS: something exited this shell before the command ha
 
 dispatch_pass() {
   dispatch_interrupted=yes
+  # srun may run already, though its number is not noted yet: what comes in between is passed on then.
+  [ -n "$dispatch_step" ] || dispatch_missed="$dispatch_missed $1"
   case $1 in
     USR1 | USR2) [ -z "$dispatch_step" ] || kill -s "$1" "$dispatch_step" 2>/dev/null ;;
     *)
@@ -142,6 +144,7 @@ dispatch_catch() {
 }
 
 dispatch_heed() { # a signal to end that came before the command: it is not started any more
+  dispatch_missed= # what told no command yet is no command's to hear
   [ -n "$dispatch_told" ] || return 0
   dispatch_signal=$dispatch_told
   dispatch_leave $((128 + $(kill -l "$dispatch_told")))
@@ -251,6 +254,8 @@ dispatch_run() {
   # -p: a BASH_ENV of the site is the command's, not ours
   "$dispatch_srun" "${dispatch_options[@]}" /bin/bash -p -c "$dispatch_task" dispatch-task "$dispatch_note" "${dispatch_command[@]}" &
   dispatch_step=$!
+  for dispatch_signal in $dispatch_missed; do dispatch_pass "$dispatch_signal"; done
+  dispatch_signal=
   while :; do
     dispatch_interrupted=
     wait "$dispatch_step"
