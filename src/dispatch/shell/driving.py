@@ -53,7 +53,10 @@ def _holds_agree(view: JobView) -> bool:
     ):
         return True  # nothing waits in the queue: the hold is kept before the next execution
     shown = known.seen.hold.instance if known.seen.hold else None
-    return shown == (view.hold.instance if view.hold else None)
+    if view.hold is None:
+        return shown is None
+    # A higher one is from a record that was set back, and serves as well.
+    return shown is not None and shown >= view.hold.instance
 
 
 class Driver:
