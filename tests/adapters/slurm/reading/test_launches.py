@@ -4,13 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from adapters.slurm.reading.given import (
-    STARTED,
-    ended,
-    row,
-    seen,
-    tickets,
-)
+from adapters.slurm.reading.given import START, STARTED, ended, row, run, seen, tickets
 from dispatch.adapters.slurm.reading.documents import Exit
 from dispatch.model.status import Cause, State
 
@@ -109,3 +103,26 @@ def test_tickets_of_another_attempt_or_object_prove_nothing() -> None:
     for other in (STARTED.replace("a1", "a2"), STARTED.replace("jobid=7", "jobid=8")):
         left = tickets(start_1000000=other)
         assert seen(row("PENDING", reason="None"), left=left, before=left).cause is None
+
+
+# --- launches that slurmd refused, and had cancelled as root (seen: a node that still held another job of the same id)
+
+
+def test_a_cancellation_by_root_before_the_script_began_may_be_a_refused_launch() -> None:
+    for run_of_it in ([], [run("CANCELLED", killer="root")]):
+        found = seen(row("CANCELLED", end=START + 1), *run_of_it)
+        assert (found.cause, found.verdict.proven) == (Cause.UNKNOWN, False)
+        assert found.verdict.detail.suspected is Cause.LAUNCH_FAILED
+
+
+def test_a_cancellation_that_cannot_be_a_refused_launch_is_one() -> None:
+    soon = START + 1
+    started = tickets(start_1000000=STARTED)
+    for found in (
+        seen(row("CANCELLED", end=soon, exit=Exit(signal=15))),  # the script was ended by it
+        seen(row("CANCELLED", end=soon), run("CANCELLED", killer="alice")),
+        seen(row("CANCELLED", end=soon), left=started, before=started),
+        seen(row("CANCELLED", end=START + 60)),
+        seen(row("CANCELLED", end=soon, nodes="", start=0)),  # it was cancelled in the queue
+    ):
+        assert (found.cause, found.verdict.proven) == (Cause.CANCELLED, True)

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from dispatch.adapters.slurm.reading.cancelling import (
+    cancelled,
+    cancelled_at_launch,
+    maybe_not_launched,
+)
 from dispatch.adapters.slurm.reading.documents import StepRow
 from dispatch.adapters.slurm.reading.facts import Seen
 from dispatch.adapters.slurm.reading.hostlist import expand
@@ -16,7 +21,7 @@ from dispatch.adapters.slurm.reading.tables import (
     Kind,
 )
 from dispatch.adapters.slurm.reading.tickets import LAUNCH_FAILED_EXIT, Ended
-from dispatch.model.status import By, Cause, Detail, State, Verdict
+from dispatch.model.status import Cause, Detail, State, Verdict
 
 _SCRIPT_REFUSED = "the job script could not start the command; its output says why"
 _STEP_UNLAUNCHED = "srun could not launch the command: slurmd of a node did not answer"
@@ -289,22 +294,6 @@ def _success(s: Seen) -> Verdict:
     return Verdict(state=State.SUCCEEDED, detail=Detail(exit_code=0, suspected=hint))
 
 
-def _cancelled(s: Seen) -> Verdict:
-    killer, owner = (s.run.killer if s.run else ""), s.facts.owner
-    by: By | None
-    match killer:
-        case "":
-            by = None
-        case "0" | "root":
-            by = By.ADMINISTRATOR
-        case _:
-            by = By.OWNER if killer in {owner.user, owner.uid} else By.OTHER
-    # Any other reason is why it waited before, which says nothing of its end.
-    reason = s.reason if s.reason == "DependencyNeverSatisfied" else None
-    detail = Detail(by=by, who=killer or None, reason=reason)
-    return Verdict(state=State.CANCELLED, cause=Cause.CANCELLED, detail=detail)
-
-
 def _never_to_run(_: Seen) -> Verdict:
     reason = "BadConstraints: no nodes of the cluster satisfy it"
     return Verdict(state=State.FAILED, cause=Cause.UNSATISFIABLE, detail=Detail(reason=reason))
@@ -374,7 +363,8 @@ ENDED: tuple[Rule, ...] = (
     Rule("the state tells", _told_by_state, _by_state),
     Rule("Slurm says success, the script does not", _success_contradicted, _contradicted),
     Rule("success", lambda s: s.base == "COMPLETED", _success),
-    Rule("cancelled", lambda s: s.base == "CANCELLED", _cancelled),
+    Rule("cancelled before the script began", cancelled_at_launch, maybe_not_launched),
+    Rule("cancelled", lambda s: s.base == "CANCELLED", cancelled),
     Rule("no nodes can satisfy it", _unsatisfiable, _never_to_run),
     Rule("its failed steps ran out of memory", _out_of_memory_in_steps, _step_out_of_memory),
     Rule(
