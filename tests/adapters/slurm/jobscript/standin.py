@@ -93,7 +93,7 @@ class Node:
     def start(self, **job: Any) -> subprocess.Popen[bytes]:
         """Start the script for one node, in a session that the test can end as a whole."""
         return subprocess.Popen(
-            ["bash", self.script(nodes=1, **job)],
+            ["env", "--default-signal=HUP", "bash", self.script(nodes=1, **job)],
             cwd=self.home,
             env=self.env | {"SLURM_JOB_NUM_NODES": "1"},
             stdout=subprocess.DEVNULL,
