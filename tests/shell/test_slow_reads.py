@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from dispatch.adapters.memory.backend import MemoryBackend
 from dispatch.model.journal import Ceased, Ended, Entry, Intended
-from dispatch.model.policy import Backoff
+from dispatch.model.policy import Backoff, Policy
 from dispatch.model.quantity import Duration
 from dispatch.model.status import NodeReport
 from dispatch.spi.adapter import Reading
@@ -54,51 +54,52 @@ def test_the_kill_wait_begins_when_the_nodes_were_read(world: World) -> None:
     assert waited >= world.backend.declarations.kill_wait
 
 
+class SlowRead:
+    """A world in which something befalls the job, once, after a read of it was sent and before that is answered."""
+
+    def __init__(self, world: World, policy: Policy | None, befalls: str) -> None:
+        self.world = world
+        self.job = ""
+        self.moment: datetime | None = None
+        """When it befell the job."""
+        self.waits = False
+        read = self
+
+        class Slow(MemoryBackend):
+            async def find_many(self, jobs: Sequence[str], known: Sequence[str] = ()) -> Reading:
+                sent = world.clock.now()
+                if read.waits and read.moment is None:
+                    world.clock.advance(SLOW)
+                    getattr(world.env, befalls)(read.job)
+                    read.moment = world.clock.now()
+                return replace(await super().find_many(jobs, known), sent=sent)
+
+        world.behave(Slow)
+        self.job = world.submit(policy)
+        world.until(self.job, opened)
+        world.env.run(self.job)
+        world.advance(self.job)
+        self.waits = True
+
+    def since(self, moment: datetime) -> timedelta:
+        """How long after it that moment is."""
+        assert self.moment is not None
+        return moment - self.moment
+
+
 def test_the_save_window_begins_when_the_end_was_read(world: World) -> None:
     """The program ends after the read was sent, and before it is answered."""
-    over: list[datetime] = []
-
-    class Slow(MemoryBackend):
-        async def find_many(self, jobs: Sequence[str], known: Sequence[str] = ()) -> Reading:
-            sent = world.clock.now()
-            if waits and not over:
-                world.clock.advance(SLOW)
-                world.env.finish(job)
-                over.append(world.clock.now())
-            return replace(await super().find_many(jobs, known), sent=sent)
-
-    waits = False
-    world.behave(Slow)
-    job = world.submit()
-    world.until(job, opened)
-    world.env.run(job)
-    world.advance(job)
-    waits = True
-    world.until(job, ended)
-    assert written(world, job, Ended) - over[0] >= world.backend.declarations.save_window
+    slow = SlowRead(world, None, "finish")
+    world.until(slow.job, ended)
+    waited = slow.since(written(world, slow.job, Ended))
+    assert waited >= world.backend.declarations.save_window
 
 
 def test_a_backoff_begins_when_the_end_was_read(world: World) -> None:
     """It is never cut short by the time that the read has taken (12, B1)."""
-    over: list[datetime] = []
-
-    class Slow(MemoryBackend):
-        async def find_many(self, jobs: Sequence[str], known: Sequence[str] = ()) -> Reading:
-            sent = world.clock.now()
-            if waits and not over:
-                world.clock.advance(SLOW)
-                world.env.preempt(job)
-                over.append(world.clock.now())
-            return replace(await super().find_many(jobs, known), sent=sent)
-
-    waits = False
-    world.behave(Slow)
     hour = Backoff(initial=Duration(hours=1), max=Duration(hours=1), jitter=0)
-    job = world.submit(replace(RESUBMIT, rules=(replace(RESUBMIT.rules[0], backoff=hour),)))
-    world.until(job, opened)
-    world.env.run(job)
-    world.advance(job)
-    waits = True
-    world.until(job, submission(2))
-    started = [entry.at for entry in world.history(job) if isinstance(entry.event, Intended)]
-    assert started[2] - over[0] >= hour.initial
+    policy = replace(RESUBMIT, rules=(replace(RESUBMIT.rules[0], backoff=hour),))
+    slow = SlowRead(world, policy, "preempt")
+    world.until(slow.job, submission(2))
+    started = [entry.at for entry in world.history(slow.job) if isinstance(entry.event, Intended)]
+    assert slow.since(started[2]) >= hour.initial

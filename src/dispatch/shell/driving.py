@@ -12,9 +12,9 @@ from enum import StrEnum
 
 from dispatch.model.view import JobView, Phase
 from dispatch.shell.clusters import Clusters
+from dispatch.shell.engine import turns_of
 from dispatch.shell.identity import token
 from dispatch.shell.ledger import Ledger
-from dispatch.spi.store import Turn
 
 CLAIM = timedelta(seconds=15)
 WATCH = timedelta(milliseconds=500)
@@ -108,12 +108,7 @@ class Driver:
                 alias, jobs, lambda view: has_reached(view, until)
             )
             due.update({job: one.look_at or self._now() for job, one in standings.items()})
-            self.ledger.reschedule_all(
-                [
-                    Turn(job=job, due=one.look_at, version=one.version)
-                    for job, one in standings.items()
-                ]
-            )
+            self.ledger.reschedule_all(turns_of(standings.values()))
 
     def _look(
         self,

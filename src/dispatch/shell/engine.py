@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -32,6 +32,7 @@ from dispatch.shell.acting import Writer
 from dispatch.shell.batch import Wanted
 from dispatch.shell.ledger import Ledger
 from dispatch.spi.adapter import Backend, CessationSignal, MultiFinder, Reading
+from dispatch.spi.store import Turn
 
 log = logging.getLogger("dispatch.engine")
 
@@ -56,6 +57,15 @@ class Standing:
     """The version of the record that this was decided on."""
     newer: bool = False
     """Whether a newer dispatch has written to the job: it is that one's alone, and so is when to look at it (12, T4)."""
+
+
+def turns_of(standings: Iterable[Standing]) -> list[Turn]:
+    """When to look at each again, as it is written down; a newer dispatch's jobs are left as they are (12, T4)."""
+    return [
+        Turn(job=one.job, due=one.look_at, version=one.version)
+        for one in standings
+        if not one.newer
+    ]
 
 
 @dataclass(frozen=True)

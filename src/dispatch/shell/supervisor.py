@@ -15,11 +15,11 @@ from datetime import datetime, timedelta
 
 from dispatch.model.errors import DispatchError
 from dispatch.shell.clusters import Clusters
-from dispatch.shell.engine import Standing
+from dispatch.shell.engine import Standing, turns_of
 from dispatch.shell.identity import token
 from dispatch.shell.ledger import Ledger
 from dispatch.shell.sweeping import Sweeper
-from dispatch.spi.store import Heartbeat, Turn
+from dispatch.spi.store import Heartbeat
 
 log = logging.getLogger("dispatch.supervisor")
 
@@ -151,13 +151,7 @@ class Supervisor:
             log.exception("cluster %s: an unforeseen fault; its jobs are looked at again", alias)
             found = {job: Standing(job, self._now() + CLAIM) for job in jobs}
         self._newer.update(job for job, standing in found.items() if standing.newer)
-        self.ledger.reschedule_all(
-            [
-                Turn(job=job, due=standing.look_at, version=standing.version)
-                for job, standing in found.items()
-                if not standing.newer
-            ]
-        )
+        self.ledger.reschedule_all(turns_of(found.values()))
         for job, standing in found.items():
             self._timed.pop(job, None)
             if standing.until is not None:

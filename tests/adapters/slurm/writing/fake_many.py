@@ -6,6 +6,8 @@ import re
 import shutil
 from pathlib import Path
 
+from adapters.slurm.writing.fake_slurm import OPTIONS, SHOWN
+
 FIRST = 77
 """The number of the first job; the others follow."""
 
@@ -20,25 +22,16 @@ each() { tr , '\n' <<<"$1"; }
 
 _COMMANDS = {
     "sbatch": r"""
-number=$(($(ls jobs | wc -l) + 77))
-cat >"script.$number"
-for option; do
-  case $option in
-    --job-name=*) name=${option#*=} ;; --comment=*) comment=${option#*=} ;; --begin=uts*) begin=${option#*=uts} ;;
-  esac
-done
-cat >"jobs/$number" <<END
-JobId=$number JobName=$name
-   Priority=0 Nice=0 Account=team QOS=normal
-   JobState=PENDING Reason=JobHeldUser Dependency=(null)
-   Requeue=0 Restarts=0 BatchFlag=1
-   StartTime=$begin EndTime=Unknown Deadline=N/A
-   Partition=main AllocNode:Sid=localhost:0
-   Comment=$comment${x- }
-   WorkDir=/home
-END
+id=$(($(ls jobs | wc -l) + 77))
+cat >"script.$id"
+"""
+    + OPTIONS
+    + r"""cat >"jobs/$id" <<END
+"""
+    + SHOWN
+    + r"""END
 [ ! -e plugin ] || . ./plugin
-echo "$number"
+echo "$id"
 """,
     "scontrol": r"""
 case $1 in

@@ -11,16 +11,15 @@ if [ -e "fail.${0##*/}" ]; then . "./fail.${0##*/}"; fi
 set_field() { sed -i "s|\b$1=[^ ]*|$1=$2|" job; }
 """
 
-_COMMANDS = {
-    "sbatch": r"""
-cat >script; env | sort >environment; id=77
-for option; do
+OPTIONS = r"""for option; do
   case $option in
     --job-name=*) name=${option#*=} ;; --comment=*) comment=${option#*=} ;; --begin=uts*) begin=${option#*=uts} ;;
   esac
 done
-cat >job <<END
-JobId=$id JobName=$name
+"""
+"""Reads what a job is marked with from the options of sbatch."""
+
+SHOWN = r"""JobId=$id JobName=$name
    Priority=0 Nice=0 Account=team QOS=normal
    JobState=PENDING Reason=JobHeldUser Dependency=(null)
    Requeue=0 Restarts=0 BatchFlag=1
@@ -28,7 +27,18 @@ JobId=$id JobName=$name
    Partition=main AllocNode:Sid=localhost:0
    Comment=$comment${x- }
    WorkDir=/home
-END
+"""
+"""How scontrol shows a job that has just been made; of what sbatch was given it has ``OPTIONS`` and ``$id``."""
+
+_COMMANDS = {
+    "sbatch": r"""
+cat >script; env | sort >environment; id=77
+"""
+    + OPTIONS
+    + r"""cat >job <<END
+"""
+    + SHOWN
+    + r"""END
 [ ! -e plugin ] || . ./plugin
 echo "${SAYS:-$id}"
 """,

@@ -125,7 +125,7 @@ def test_the_starts_of_many_of_which_some_are_refused(slurm: FakeSlurm) -> None:
         "sbatch",
         'if [ "$at" -eq 3 ]; then echo "sbatch: error: Batch job submission failed: Invalid partition name specified" >&2; exit 1; fi',
     )
-    slurm.plugin(f"[ $number -ne {FIRST + 4} ] || set_field $number Priority 1")
+    slurm.plugin(f"[ $id -ne {FIRST + 4} ] || set_field $id Priority 1")
     kinds = [type(one) for one in holds(start_all, 12)]
     assert kinds == [Ref, Ref, Rejected, Ref, Ref, Rejected, *[Ref] * 6]
 

@@ -158,17 +158,17 @@ def test_one_that_hangs_is_of_unknown_outcome_and_the_next_has_a_bound_of_its_ow
 @pytest.mark.parametrize(
     ("change", "named"),
     [
-        ("set_field $number Priority 1", "the hold"),
-        ("set_field $number StartTime Unknown", "begin time"),
-        ("set_field $number Requeue 1", "Requeue"),
-        ("set_field $number JobName other", "its name to 'other'"),
-        ("sed -i 's/Comment=.*/Comment=site/' jobs/$number", "its comment to 'site'"),
+        ("set_field $id Priority 1", "the hold"),
+        ("set_field $id StartTime Unknown", "begin time"),
+        ("set_field $id Requeue 1", "Requeue"),
+        ("set_field $id JobName other", "its name to 'other'"),
+        ("sed -i 's/Comment=.*/Comment=site/' jobs/$id", "its comment to 'site'"),
     ],
 )
 def test_one_that_a_plugin_changed_is_stopped_and_refused(
     slurm: FakeSlurm, change: str, named: str
 ) -> None:
-    slurm.plugin(f"[ $number -ne {FIRST + 1} ] || {change}")
+    slurm.plugin(f"[ $id -ne {FIRST + 1} ] || {change}")
     first, second, third = start(*orders(3))
     assert isinstance(second, Rejected)
     assert named in str(second)

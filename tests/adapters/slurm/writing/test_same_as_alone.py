@@ -32,8 +32,8 @@ esac
 """
 PLUGIN = """
 case "$*" in
-  *--partition=freed*) set_field $number Priority 1 ;;
-  *--partition=again*) set_field $number Requeue 1 ;;
+  *--partition=freed*) set_field $id Priority 1 ;;
+  *--partition=again*) set_field $id Requeue 1 ;;
 esac
 """
 PARTITIONS = (None, None, "refused", "crowded", "dumb", "chatty", "freed", "again")

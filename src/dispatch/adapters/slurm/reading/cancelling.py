@@ -10,7 +10,12 @@ from dispatch.model.status import By, Cause, Detail, State, Verdict
 _LAUNCH_MARGIN = 10
 """Seconds within which a launch that slurmd refuses is cancelled."""
 
-_ROOT = frozenset({"", "0", "root"})
+_ROOT = frozenset({"0", "root"})
+
+
+def _killer(s: Seen) -> str:
+    """Who cancelled it, a name or a number, as accounting tells; empty where it does not."""
+    return s.run.killer if s.run else ""
 
 
 def cancelled_at_launch(s: Seen) -> bool:
@@ -23,8 +28,8 @@ def cancelled_at_launch(s: Seen) -> bool:
         return False
     if s.steps or (s.facts.queue is not None and s.facts.queue.exit != Exit()):
         return False
-    killer = s.run.killer if s.run else ""
-    return killer in _ROOT and 0 <= s.end - s.start <= _LAUNCH_MARGIN
+    by_a_person = _killer(s) not in {"", *_ROOT}
+    return not by_a_person and 0 <= s.end - s.start <= _LAUNCH_MARGIN
 
 
 def maybe_not_launched(s: Seen) -> Verdict:
@@ -36,15 +41,12 @@ def maybe_not_launched(s: Seen) -> Verdict:
 
 def cancelled(s: Seen) -> Verdict:
     """The verdict on a cancellation, with who it was where accounting knows."""
-    killer, owner = (s.run.killer if s.run else ""), s.facts.owner
-    by: By | None
-    match killer:
-        case "":
-            by = None
-        case "0" | "root":
-            by = By.ADMINISTRATOR
-        case _:
-            by = By.OWNER if killer in {owner.user, owner.uid} else By.OTHER
+    killer, owner = _killer(s), s.facts.owner
+    by: By | None = None
+    if killer in _ROOT:
+        by = By.ADMINISTRATOR
+    elif killer:
+        by = By.OWNER if killer in {owner.user, owner.uid} else By.OTHER
     # Any other reason is why it waited before, which says nothing of its end.
     reason = s.reason if s.reason == "DependencyNeverSatisfied" else None
     detail = Detail(by=by, who=killer or None, reason=reason)
