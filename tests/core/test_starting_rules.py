@@ -43,6 +43,7 @@ from dispatch.model.journal import (
     StopAsked,
     Verb,
 )
+from dispatch.model.policy import HOLD_BY_CESSATION
 from dispatch.model.status import By, Cause, HoldSeen, Observation, State
 from dispatch.model.steps import Append, Call
 from dispatch.model.view import JobView, Phase
@@ -274,8 +275,36 @@ def test_a_hold_that_was_asked_for_before_the_open_is_placed_before_it() -> None
     view, made = settled_step(view, gated())
     assert isinstance(made, Call)
     assert (made.verb, made.instance, made.ref, made.why) == (Verb.HOLD, 1, "ref-1", "wait")
-    _, made = settled_step(view, gated(hold=HoldSeen(instance=1)))
-    assert calls(made) == (Verb.OPEN, 1)
+    _, made = settled_step(view, gated(hold=HoldSeen(instance=1)), sent=30)
+    assert waits(made) == ("await saved hold", 60)
+
+
+def test_an_open_goes_beneath_a_hold_only_once_no_controller_can_forget_the_hold() -> None:
+    # It would be forgotten by a crash, and the open would land after that: the object would run, though the hold stands.
+    shown = gated(hold=HoldSeen(instance=1))
+    view, made = settled_step(record(*started(), hold()), shown)
+    assert waits(made) == ("await saved hold", 30)
+    assert calls(settled_step(view, shown, sent=30)[1]) == (Verb.OPEN, 1)
+
+
+def test_a_hold_that_is_read_under_another_boot_is_awaited_anew() -> None:
+    # It may have been placed again, late, under that boot.
+    shown = gated(hold=HoldSeen(instance=1))
+    view, _ = settled_step(record(*started(), hold()), shown)
+    view, made = settled_step(view, shown, sent=40, boot="b2")
+    assert waits(made) == ("await saved hold", 70)
+    assert calls(settled_step(view, shown, sent=70, boot="b2")[1]) == (Verb.OPEN, 1)
+
+
+def test_another_hold_than_the_one_that_was_read_is_awaited_anew() -> None:
+    view, _ = settled_step(record(*started(), hold(1), hold(2)), gated(hold=HoldSeen(instance=1)))
+    _, made = settled_step(view, gated(hold=HoldSeen(instance=2)), sent=100)
+    assert waits(made) == ("await saved hold", 130)
+
+
+def test_the_hold_for_missing_proof_keeps_no_open_waiting() -> None:
+    view = record(*started(), HoldAsked(instance=1, by=HOLD_BY_CESSATION))
+    assert calls(settled_step(view, gated(hold=HoldSeen(instance=2)))[1]) == (Verb.OPEN, 1)
 
 
 def test_a_hold_is_placed_on_an_object_that_waits_in_the_queue() -> None:

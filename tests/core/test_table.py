@@ -46,7 +46,7 @@ from dispatch.model.journal import (
     Verb,
 )
 from dispatch.model.policy import Policy, Rule
-from dispatch.model.status import By, Cause, Observation
+from dispatch.model.status import By, Cause, HoldSeen, Observation
 from dispatch.model.view import JobView
 
 AGAIN = Policy(rules=(Rule(when=(Cause.PREEMPTED,), do=Action.RESUBMIT),))
@@ -91,6 +91,11 @@ def situations() -> dict[str, tuple[JobView, tuple[Observation, ...], float]]:
         "held by an administrator": (
             record(*started(), read(gated(hold=held(1, None, By.ADMINISTRATOR).hold))),
             (gated(hold=held(1, None, By.ADMINISTRATOR).hold),),
+            0,
+        ),
+        "await saved hold": (
+            record(*started(), HOLD, read(gated(hold=HoldSeen(instance=1)))),
+            (gated(hold=HoldSeen(instance=1)),),
             0,
         ),
         "hold": (record(*opened(), read(queued()), HOLD), (queued(),), 0),

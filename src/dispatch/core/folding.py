@@ -8,7 +8,7 @@ from typing import Any, assert_never
 from msgspec.structs import replace
 
 from dispatch.core.automaton import MOVES, Move
-from dispatch.core.sighting import has_run, move_by, nodes_with, skips_a_run
+from dispatch.core.sighting import has_run, hold_of, move_by, nodes_with, skips_a_run
 from dispatch.model.answers import Action
 from dispatch.model.epoch import SCALE
 from dispatch.model.errors import CorruptRecord
@@ -275,6 +275,9 @@ def _seen(known: ObjectView, observation: Observation, read: Sighting) -> Object
         ended = None
     elif ended is None or ended.boot != read.boot:
         ended = read
+    held = known.held if _shows_the_same_hold(known.seen, observation) else None
+    if hold_of(observation) is not None and (held is None or held.boot != read.boot):
+        held = read
     before, known = known.phase, _move(known, move_by(known, observation))
     if known.phase is Phase.TAINTED and before is Phase.ENDED:
         known = replace(known, why=known.why or "the controller forgot its end")
@@ -286,9 +289,14 @@ def _seen(known: ObjectView, observation: Observation, read: Sighting) -> Object
         ran_on=nodes_with(known.ran_on, observation),
         ran_unseen=known.ran_unseen or skips_a_run(known, observation),
         ended=ended,
+        held=held,
         missing=None,
         boot=read.boot,
     )
+
+
+def _shows_the_same_hold(before: Observation | None, now: Observation) -> bool:
+    return before is not None and hold_of(before) == hold_of(now)
 
 
 def _vanished(known: ObjectView, event: Vanished) -> ObjectView:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dispatch.core.sighting import has_run
+from dispatch.core.sighting import has_run, hold_of
 from dispatch.core.situation import Situation, known_as, sweepable
 from dispatch.model.journal import Adopted, AnyEvent, BoundsGrew, Forgot, Observed
 from dispatch.model.status import Cause, Gate, Observation, State
@@ -47,8 +47,9 @@ def _observed(s: Situation, submission: int, seen: Observation) -> Observed:
 def _is_news(s: Situation, known: ObjectView, seen: Observation) -> bool:
     if known.seen is None or known.missing is not None:
         return True
-    # An end must be read under the boot that is up, for a save window, to be sure (12, E2).
-    new_boot = seen.state.ended and known.ended is not None and known.ended.boot != s.listing.boot
+    # An end must be read under the boot that is up, for a save window, to be sure (12, E2); a hold on a gate, too.
+    since = known.ended if seen.state.ended else known.held if known.phase is Phase.GATED else None
+    new_boot = since is not None and since.boot != s.listing.boot
     return new_boot or _tells(known.seen) != _tells(seen)
 
 
@@ -120,5 +121,4 @@ def notice_forgetting(s: Situation) -> Step | None:
 
 def _held_by_a_person_too(s: Situation, known: ObjectView, seen: Observation) -> bool:
     """Whether a person has held what we hold: that reads as a gate beneath our hold, and only a crash can bring it back."""
-    ours = seen.hold is not None and seen.hold.instance is not None
-    return ours and s.listing.boot == known.opened_under
+    return hold_of(seen) is not None and s.listing.boot == known.opened_under

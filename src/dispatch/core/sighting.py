@@ -25,8 +25,13 @@ def _waits_for_release(known: ObjectView, observation: Observation) -> bool:
     The hold has taken the gate's begin time; half an open, or a release by hand, may have taken its flag. Its Open is still
     to be recorded, and it cannot run before our release.
     """
-    held = observation.hold is not None and observation.hold.instance is not None
+    held = hold_of(observation) is not None
     return held and known.phase is Phase.GATED and observation.state is State.PENDING
+
+
+def hold_of(observation: Observation) -> int | None:
+    """The instance of our own hold that a read shows."""
+    return observation.hold.instance if observation.hold is not None else None
 
 
 def has_run(observation: Observation) -> bool:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dispatch.core.sighting import hold_of
 from dispatch.core.situation import Situation
 from dispatch.core.stopping import stopped
 from dispatch.model.journal import Ended, ReleaseAsked, Verb
 from dispatch.model.policy import HOLD_BY_CESSATION
 from dispatch.model.status import By, Cause, Detail, Gate, HoldSeen, Observation, State, Verdict
 from dispatch.model.steps import Append, Call, Look, Step
-from dispatch.model.view import Phase
+from dispatch.model.view import Hold, ObjectView, Phase
 
 
 def expire_hold(s: Situation) -> Step | None:
@@ -66,19 +67,18 @@ def open_gate(s: Situation) -> Step | None:
         return None
     if seen.hold is not None and seen.hold.by is By.ADMINISTRATOR:
         return Look(row="held by an administrator", why="an administrator holds the gated object")
-    if step := _place_hold(s, seen):
+    if step := _place_hold(s, seen) or _await_saved_hold(s, known):
         return step
     return Call(verb=Verb.OPEN, submission=known.submission, ref=known.ref, row="open")
 
 
 def _place_hold(s: Situation, seen: Observation) -> Step | None:
     hold = s.view.hold
-    # The hold for missing proof keeps the next object from being started at all; it is none of the scheduler's.
     # A higher one than is wanted is from a record that was set back: it keeps the object from starting all the same.
-    shown = seen.hold.instance if seen.hold is not None else None
+    shown = hold_of(seen)
     if (
         hold is None
-        or hold.by == HOLD_BY_CESSATION
+        or not _is_of_the_scheduler(hold)
         or (shown is not None and shown >= hold.instance)
     ):
         return None
@@ -89,6 +89,26 @@ def _place_hold(s: Situation, seen: Observation) -> Step | None:
         instance=hold.instance,
         why=hold.why,
         row="hold",
+    )
+
+
+def _is_of_the_scheduler(hold: Hold) -> bool:
+    """The hold for missing proof keeps the next object from being started at all; it is none of the scheduler's."""
+    return hold.by != HOLD_BY_CESSATION
+
+
+def _await_saved_hold(s: Situation, known: ObjectView) -> Step | None:
+    """An open goes beneath a hold only once no controller can forget the hold and carry out the open after that."""
+    hold = s.view.hold
+    if hold is None or not _is_of_the_scheduler(hold) or known.held is None:
+        return None
+    saved = known.held.seen_by + s.view.header.declarations.save_window
+    if s.listing.sent >= saved:
+        return None
+    return Look(
+        row="await saved hold",
+        why="it is held; a crash could still undo that, and an open would let it run",
+        at=s.local(saved),
     )
 
 

@@ -72,6 +72,8 @@ class ObjectView(Value):
     opens: tuple[str, ...] = ()
     """Its opens that reads have settled as not landed; one may still be learnt to have landed (12, R4)."""
     ended: Sighting | None = None
+    held: Sighting | None = None
+    """When the hold of ours that it shows was first read, under this incarnation."""
     missing: Sighting | None = None
     stopped: Sighting | None = None
     """When a stop of it was intended that has landed, or may have, and under which incarnation."""
