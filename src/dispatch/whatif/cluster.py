@@ -69,6 +69,8 @@ class Cluster:
         self._away: dict[str, int] = {}
         self._reports: dict[tuple[str, ...], tuple[NodeReport, ...]] = {}
         self._hazards = {one.name: Hazard(one, seed) for one in conditions.sources}
+        self._at_work: dict[str | None, tuple[Hazard, ...]] = {}
+        self._horizon = conditions.horizon.ms
         self._queue = draws(seed, "queue")
         self._repair = draws(seed, "repair")
         self._victim = draws(seed, "victim")
@@ -93,7 +95,8 @@ class Cluster:
 
     def execute(self, job: Job, excluded: tuple[str, ...], submission: int, opened: int) -> Fate:
         """Let an opened object wait, run and end."""
-        horizon = self._conditions.horizon.ms
+        self._forget_repaired(opened)
+        horizon = self._horizon
         ready = opened + draw(self._conditions.wait_in(job.partition), self._queue)
         started, names = self._place(job.nodes, frozenset(excluded), ready)
         if started >= horizon:
@@ -121,16 +124,23 @@ class Cluster:
     ) -> tuple[int, tuple[str, ...]]:
         """Find the first moment at which so many nodes are there, and which."""
         away = {name: back for name, back in self._away.items() if back > ready}
-        if not away and not excluded:
-            return ready, self._pool[:count]
+        kept_off = away.keys() | excluded
+        if len(self._pool) - len(kept_off) >= count:
+            # The first of them, and no more: a pool may have thousands, of which few are kept off.
+            first = self._pool[: count + len(kept_off)]
+            here = [name for name in first if name not in kept_off] if kept_off else first
+            return ready, tuple(here[:count])
         allowed = [name for name in self._pool if name not in excluded]
         if len(allowed) < count:
             return NEVER, ()
         here = [name for name in allowed if name not in away]
-        if len(here) >= count:
-            return ready, tuple(here[:count])
         late = sorted((away[name], name) for name in allowed if name in away)[: count - len(here)]
         return late[-1][0], (*here, *(name for _, name in late))
+
+    def _forget_repaired(self, now: int) -> None:
+        """Drop nodes that answer again: nobody asks for an earlier moment, and in years there would be thousands."""
+        if self._away:
+            self._away = {name: back for name, back in self._away.items() if back > now}
 
     def _end(self, job: Job) -> _End:
         """Find what ends the execution first; what is equally soon goes in this order."""
@@ -138,8 +148,8 @@ class Cluster:
         # On more nodes it is faster by as much: nothing better is known of it.
         left = -(-self._work_left * self._base // job.nodes)
         ends = [_End(finishes_in(program, left), None, saved=True)]
-        for source in self._conditions.sources_in(job.partition):
-            hazard = self._hazards[source.name]
+        for hazard in self._hazards_in(job.partition):
+            source = hazard.source
             saved = source.cause is Cause.PREEMPTED and program.saves_when_preempted
             ran = hazard.strikes_in(job.nodes)
             ends.append(_End(ran, source.cause, source.detail, saved, hazard))
@@ -147,9 +157,14 @@ class Cluster:
             ends += _limits(job, program.exit_on_signal, job.time_limit.ms)
         return min(ends, key=lambda end: end.ran)
 
+    def _hazards_in(self, partition: str | None) -> tuple[Hazard, ...]:
+        if partition not in self._at_work:
+            sources = self._conditions.sources_in(partition)
+            self._at_work[partition] = tuple(self._hazards[one.name] for one in sources)
+        return self._at_work[partition]
+
     def _pass(self, job: Job, end: _End) -> None:
-        for source in self._conditions.sources_in(job.partition):
-            hazard = self._hazards[source.name]
+        for hazard in self._hazards_in(job.partition):
             if hazard is end.hazard:
                 hazard.strike()
             else:

@@ -96,7 +96,8 @@ class _Game:
         self._conditions = conditions
         self._cluster = Cluster(conditions, seed, job)
         self._seed = seed
-        self._now = 0
+        self._horizon = conditions.horizon.ms
+        self._set_time(0)
         self._view = fold([self._entry(1, _header(job, plan, seed))])
         self._fate: Fate | None = None
         self._seen: Observation | None = None
@@ -106,10 +107,10 @@ class _Game:
 
     def play(self) -> Run:
         """Go from step to step until the job has ended, or the horizon is reached."""
-        while self._now < self._conditions.horizon.ms:
+        while self._now < self._horizon:
             if len(self._executions) >= MOST_EXECUTIONS:
                 return self._over("endless", f"more than {MOST_EXECUTIONS} executions")
-            step = next_step(self._view, self._listing(), _at(self._now))
+            step = next_step(self._view, self._listing(), self._moment)
             match step:
                 case Append(events=events):
                     self._append(*events)
@@ -132,7 +133,7 @@ class _Game:
 
     def _over(self, outcome: str, why: str) -> Run:
         decisions = tuple(Decision(_ms(at), decided) for at, decided in self._view.decisions)
-        ended = min(self._now, self._conditions.horizon.ms)
+        ended = min(self._now, self._horizon)
         return Run(
             self._seed, outcome, why, ended, self._view.job.nodes,
             tuple(self._executions), decisions, dict(self._waits),
@@ -141,7 +142,7 @@ class _Game:
     # --- the record
 
     def _entry(self, version: int, event: AnyEvent) -> Entry:
-        return Entry(version=version, at=_at(self._now), actor=WHO, nonce="", event=event)
+        return Entry(version=version, at=self._moment, actor=WHO, nonce="", event=event)
 
     def _append(self, *events: AnyEvent) -> None:
         before = self._view.hold
@@ -160,12 +161,11 @@ class _Game:
     # --- the scheduler
 
     def _listing(self) -> Listing:
-        now = _at(self._now)
         known = awaited(self._view)
         return Listing(
             version=self._view.version,
-            requested=now,
-            sent=now,
+            requested=self._moment,
+            sent=self._moment,
             boot=BOOT,
             observations=() if self._seen is None else (self._seen,),
             nodes=None if known is None else self._cluster.reports(nodes_of(known), self._now),
@@ -178,7 +178,7 @@ class _Game:
             id=f"{call.verb}-{call.submission}-{self._view.version}",
             verb=call.verb,
             submission=call.submission,
-            deadline=_at(self._now),
+            deadline=self._moment,
             boot=BOOT,
             ref=call.ref,
             attempt=str(call.submission) if is_start else None,
@@ -221,13 +221,13 @@ class _Game:
         """Let the open object run to its end. Nobody need have looked meanwhile: only the end is decided on."""
         current = self._view.current
         assert current is not None
-        excluded = excluded_nodes(self._view, _at(self._now))
+        excluded = excluded_nodes(self._view, self._moment)
         fate = self._cluster.execute(
             effective_job(self._view), excluded, current.submission, self._now
         )
         self._fate = fate
         self._executions.append(fate.execution)
-        self._now = fate.execution.ended
+        self._set_time(fate.execution.ended)
         if fate.cut:
             return
         self._show(
@@ -261,9 +261,13 @@ class _Game:
         return True
 
     def _pass_time(self, row: str, until: int) -> None:
-        until = min(until, self._conditions.horizon.ms)
+        until = min(until, self._horizon)
         self._waits[row] += until - self._now
-        self._now = until
+        self._set_time(until)
+
+    def _set_time(self, now: int) -> None:
+        # Both are kept: each step reads the time several times, and few let any pass.
+        self._now, self._moment = now, _at(now)
 
 
 def _verdict(fate: Fate) -> Verdict:
