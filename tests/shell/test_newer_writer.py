@@ -16,8 +16,10 @@ from dispatch.model.status import State
 from dispatch.model.view import JobView
 from dispatch.shell.ledger import Ledger
 from dispatch.shell.supervisor import CLAIM, Supervisor
+from dispatch.shell.sweeping import EVERY
 from dispatch.spi.store import Query
 from dispatch.stores.sqlite import SqliteStore
+from shell.test_sweeping import lives, start_late
 from shell.world import RESUBMIT, Process, World, ended, run, submission
 
 NEXT = SCHEMA + 1
@@ -180,3 +182,40 @@ def test_the_older_puts_nothing_off_and_keeps_the_newer_waiting_for_one_claim_at
     site.world.clock.advance(site.world.backend.declarations.save_window)
     site.newer.round()
     assert site.newer.view(site.theirs).version > site.version
+
+
+def test_the_older_puts_nothing_off_either_where_the_cluster_is_away_just_then(site: Site) -> None:
+    """It has met the newer one's job before it learns that; a cluster that is away puts off all jobs of a round."""
+    due = {job: site.world.store.summary(job).due for job in (site.theirs, site.ours)}
+    site.world.clock.advance(timedelta(minutes=1))
+    site.world.env.make_unavailable(timedelta(minutes=5))
+    run(site.older.round())
+    after = {job: site.world.store.summary(job).due for job in due}
+    assert after[site.theirs] == due[site.theirs]
+    assert after[site.ours] != due[site.ours]
+
+
+def test_what_lives_of_a_job_that_the_newer_has_ended_is_the_newers_to_stop(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    job = world.submit()
+    world.advance(job)
+    newer = Newer(world)
+    with next_schema():
+        newer.operator.ask_stop(job)
+    for _ in range(20):
+        newer.round()
+        world.clock.advance(timedelta(minutes=1))
+    late = start_late(world, newer.view(job))
+    older = Supervisor(world.process.ledger, world.process.clusters, "this", sweeps=("c",))
+    with caplog.at_level(logging.ERROR):
+        for _ in range(3):
+            run(older.round())
+            world.clock.advance(EVERY)
+    assert lives(world, late)
+    assert len([r for r in caplog.records if job in r.getMessage()]) == 1
+    sweeping = Supervisor(newer.ledger, newer.clusters, "next", sweeps=("c",))
+    run(older.round())
+    with next_schema():
+        run(sweeping.round())
+    assert not lives(world, late)

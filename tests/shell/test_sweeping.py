@@ -12,6 +12,7 @@ from dispatch.core.recovery import effective_job
 from dispatch.model.epoch import ulid
 from dispatch.model.errors import CorruptRecord, Unavailable
 from dispatch.model.status import State
+from dispatch.model.view import JobView
 from dispatch.shell.supervisor import FRESH, Supervisor
 from dispatch.shell.sweeping import EVERY
 from dispatch.spi.adapter import CallMeta, StartOrder
@@ -52,11 +53,11 @@ def ended_job(world: World) -> str:
     return job
 
 
-def start_late(world: World, job: str, *, store: str | None = None) -> str:
+def start_late(world: World, job: str | JobView, *, store: str | None = None) -> str:
     """Let a start land that was sent for the job before its end: its object is gated, and the record never learns of it."""
-    view = world.view(job)
+    view = world.view(job) if isinstance(job, str) else job
     order = StartOrder(
-        id=job,
+        id=view.id,
         job=effective_job(view),
         spec_hash=view.header.spec_hash,
         store=store or world.store.id,

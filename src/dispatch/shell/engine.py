@@ -55,17 +55,11 @@ class Standing:
     until: datetime | None = None
     version: int | None = None
     """The version of the record that this was decided on."""
-    newer: bool = False
-    """Whether a newer dispatch has written to the job: it is that one's alone, and so is when to look at it (12, T4)."""
 
 
 def turns_of(standings: Iterable[Standing]) -> list[Turn]:
-    """When to look at each again, as it is written down; a newer dispatch's jobs are left as they are (12, T4)."""
-    return [
-        Turn(job=one.job, due=one.look_at, version=one.version)
-        for one in standings
-        if not one.newer
-    ]
+    """When to look at each again, as it is written down."""
+    return [Turn(job=one.job, due=one.look_at, version=one.version) for one in standings]
 
 
 @dataclass(frozen=True)
@@ -296,8 +290,10 @@ class Engine:
                 return Standing(job, self._now() + LEFT_ALONE, "an unforeseen fault; see the log")
 
     def _left_alone(self, job: str, error: DispatchError) -> Standing:
-        newer = isinstance(error, NewerSchema)
-        return Standing(job, self._now() + LEFT_ALONE, str(error), newer=newer)
+        if isinstance(error, NewerSchema):
+            # Not in the standing: a cluster that is away answers for all of its jobs alike.
+            self.ledger.newer.add(job)
+        return Standing(job, self._now() + LEFT_ALONE, str(error))
 
     def _decide(self, view: JobView, listing: Listing) -> Standing | Wanted | Unread | Growing:
         known = awaited(view)

@@ -42,6 +42,8 @@ class Ledger:
         self.clock = clock
         self.actor = actor
         self._kept: dict[str, JobView] = {}
+        self.newer: set[str] = set()
+        """Jobs that a newer dispatch has written to, as far as this process has met them: they stay that one's alone (12, T4)."""
 
     def view(self, job: str) -> JobView:
         """Fold the record of a job; only what was appended since the last time is read."""
@@ -153,8 +155,8 @@ class Ledger:
         self.reschedule_all([Turn(job=job, due=due, version=version)])
 
     def reschedule_all(self, turns: Sequence[Turn]) -> None:
-        """Set when jobs are looked at next, each as ``reschedule`` does."""
-        self.store.reschedule_all(turns)
+        """Set when jobs are looked at next, each as ``reschedule`` does; a newer dispatch's are left as they are."""
+        self.store.reschedule_all([turn for turn in turns if turn.job not in self.newer])
 
     def _entry(self, version: int, now: datetime, event: AnyEvent) -> Entry:
         return Entry(

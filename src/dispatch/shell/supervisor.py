@@ -70,8 +70,6 @@ class Supervisor:
         self._told: tuple[str, ...] = ()
         self._timed: dict[str, datetime] = {}
         """The jobs that wait for a time of their own, and until when."""
-        self._newer: set[str] = set()
-        """The jobs of a newer dispatch (12, T4). They stay so for this process, which neither claims nor reschedules them."""
 
     def stop(self) -> None:
         """Finish the round at hand, with the calls that are under way, and return."""
@@ -116,7 +114,7 @@ class Supervisor:
         due = store.due(now + self.gather, MOST_A_ROUND) if store.due(now, 1) else ()
         by_cluster: dict[str, list[str]] = {}
         for job in due:
-            if job.id not in self._newer:
+            if job.id not in self.ledger.newer:
                 by_cluster.setdefault(job.cluster, []).append(job.id)
         async with asyncio.TaskGroup() as group:
             working = [
@@ -150,7 +148,6 @@ class Supervisor:
         except Exception:
             log.exception("cluster %s: an unforeseen fault; its jobs are looked at again", alias)
             found = {job: Standing(job, self._now() + CLAIM) for job in jobs}
-        self._newer.update(job for job, standing in found.items() if standing.newer)
         self.ledger.reschedule_all(turns_of(found.values()))
         for job, standing in found.items():
             self._timed.pop(job, None)

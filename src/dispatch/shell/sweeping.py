@@ -96,7 +96,10 @@ class Sweeper:
             if what is _Job.ALIVE and job in versions
         }
         self._tell(cluster, [refs[job] for job, what in standing.items() if what is _Job.STRAY])
-        return [job for job, what in standing.items() if what is _Job.ENDED]
+        ended = (job for job, what in standing.items() if what is _Job.ENDED)
+        return [
+            job for job in ended if job not in self.ledger.newer
+        ]  # those are another's (12, T4)
 
     def _standing(self, job: str) -> _Job:
         try:
