@@ -9,17 +9,20 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from dispatch.adapters.memory import Env
+from dispatch.adapters.memory.records import Stage
 from dispatch.core import ending, folding, reading, starting
 from dispatch.core.sighting import move_of
 from dispatch.core.situation import Situation, final_verdict
+from dispatch.model.policy import HOLD_BY_CESSATION
 from dispatch.model.quantity import Duration
 from dispatch.model.status import Gate, HoldSeen, Observation, Verdict
 from dispatch.model.view import ObjectView, Sighting
 
 
 @contextmanager
-def put(module: ModuleType, name: str, value: Any) -> Generator[None]:
-    """Put something in the place of a function of a module."""
+def put(module: ModuleType | type, name: str, value: Any) -> Generator[None]:
+    """Put something in the place of a function of a module or a class."""
     before = getattr(module, name)
     setattr(module, name, value)
     try:
@@ -69,6 +72,32 @@ def take_a_lost_gate_for_an_open() -> AbstractContextManager[None]:
     return put(folding, "move_by", as_it_reads)
 
 
+def place_a_hold_beneath_a_higher_one() -> AbstractContextManager[None]:
+    """Place a hold though a higher one of a record that was set back is there: it is refused as stale, for ever."""
+    place = starting._place_hold
+
+    def whatever_is_there(s: Situation, seen: Observation) -> Any:
+        hold, shown = s.view.hold, seen.hold.instance if seen.hold else None
+        if hold is None or hold.by == HOLD_BY_CESSATION or shown == hold.instance:
+            return place(s, seen)
+        return place(s, replace(seen, hold=None))
+
+    return put(starting, "_place_hold", whatever_is_there)
+
+
+def purge_what_is_being_cleaned_up() -> AbstractContextManager[None]:
+    """Let the queue of the memory adapter forget what its nodes still clean up: it is then shown as such for ever."""
+
+    def as_it_was_seen_last(env: Env, target: str) -> None:
+        item = env._world.named(target)
+        cleaned = not item.record.cleaning
+        env._world.settle()
+        if cleaned and item.queued and item.record.stage is Stage.ENDED:
+            env._world.purge(item)
+
+    return put(Env, "purge_now", as_it_was_seen_last)
+
+
 MISTAKES: dict[str, Callable[[], AbstractContextManager[None]]] = {
     mistake.__name__: mistake
     for mistake in (
@@ -76,5 +105,7 @@ MISTAKES: dict[str, Callable[[], AbstractContextManager[None]]] = {
         blame_the_controller_for_what_is_gone,
         take_a_second_run_for_a_forgotten_one,
         take_a_lost_gate_for_an_open,
+        place_a_hold_beneath_a_higher_one,
+        purge_what_is_being_cleaned_up,
     )
 }

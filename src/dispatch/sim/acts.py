@@ -190,13 +190,14 @@ def _open_by_hand(site: Site, ref: str, _: Stream) -> None:
 
 
 def _purge(site: Site, ref: str, _: Stream) -> None:
-    if not site.world.named(ref).record.cleaning:
-        site.env.purge_now(ref)
+    site.env.purge_now(ref)
 
 
 def _cancel(site: Site, ref: str, draw: Stream) -> None:
     site.env.cancel(ref, who=draw.pick(("owner", "root", "bob")))
-    site.history_of(site.world.named(ref)).cancelled.add(ref)
+    item = site.world.named(ref)
+    if item.record.cancelled_by is not None:  # what had ended before cannot be cancelled any more
+        site.history_of(item).cancelled.add(ref)
 
 
 # --- the hosts

@@ -217,6 +217,26 @@ def test_an_object_is_purged_by_hand_only_after_its_end(bench: Bench) -> None:
     assert bench.count() == 0
 
 
+def test_what_is_still_being_cleaned_up_is_not_purged_even_if_it_ended_since_anybody_looked() -> (
+    None
+):
+    # Found by the simulator (climate forgotten, seed 10138): its cleaning then never ended.
+    bench = Bench(slurmdTimeout="60s")
+    ref = bench.running(nodes=2)
+    lost, left = bench.env.truth(ref).executions[0].nodes
+    bench.env.lose_node(lost)
+    bench.env.lose_node(left)
+    bench.env.return_node(left, kill_fails=True)
+    bench.pass_time(70)
+    with pytest.raises(Conflict, match="cleaned up"):
+        bench.env.purge_now(ref)
+    assert bench.see(ref).cleaning
+    bench.env.return_node(left)
+    bench.pass_time(60)
+    bench.env.purge_now(ref)
+    assert bench.count() == 0
+
+
 def test_accounting_remembers_a_purged_object_and_calls_it_final() -> None:
     bench = Bench(capabilities={"AccountingHistory": {"value": "yes"}})
     ref = bench.running()

@@ -139,10 +139,12 @@ class Env(Disturbing, Telling):
         self._world.shape.rename(self._served(target), name)
 
     def purge_now(self, target: str) -> None:
-        """Let the queue forget an ended object at once."""
+        """Let the queue forget an ended object at once; one that is still being cleaned up stays until it is."""
         item = self._served(target)
         if item.record.stage is not Stage.ENDED:
             raise Conflict(f"{self._world.shape.ref(item)} has not ended, so it is not purged.")
+        if item.record.cleaning:
+            raise Conflict(f"{self._world.shape.ref(item)} is still being cleaned up.")
         self._world.purge(item)
 
     def __repr__(self) -> str:
