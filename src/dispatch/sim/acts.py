@@ -14,6 +14,7 @@ from dispatch.adapters.memory import Relaunch
 from dispatch.model.errors import DispatchError
 from dispatch.model.quantity import Duration
 from dispatch.sim.scenario import Kind
+from dispatch.sim.upgrading import upgrade_all, upgrade_one
 
 if TYPE_CHECKING:
     from dispatch.adapters.memory.records import WorldObject
@@ -345,6 +346,7 @@ APART: tuple[tuple[Act, float], ...] = (
     (Act("the cluster slows down", 1.0, _slow_down), 0.05),
     (Act("another cluster has the alias", 1.0, _mislead), 0.05),
     (Act("the controller hangs for a minute", 1.0, _hang_a_minute), 0.05),
+    (Act("somebody upgrades", 1.0, upgrade_one), 0.05),
 )
 """Drawn apart from the others, each with its probability: what is added here moves nothing that a seed draws elsewhere."""
 
@@ -356,6 +358,7 @@ def _named(names: tuple[str, ...]) -> list[Act]:
 def make_good(site: Site) -> None:
     """Let everything that went wrong be well again."""
     _put_right(site)
+    upgrade_all(site)
     env, world = site.env, site.world
     env.make_available()
     if not world.up:

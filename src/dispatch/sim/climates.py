@@ -160,6 +160,9 @@ SLOWING = under(
 MISLED = under(Climate(acts=("another cluster has the alias",)))
 """A supervisor is started with another cluster behind the alias."""
 
+UPGRADED = under(Climate(acts=("somebody upgrades",)))
+"""One after the other upgrades, a supervisor or a person."""
+
 CLIMATES: dict[str, Options] = {
     "administered": ADMINISTERED,
     "dying": DYING,
@@ -186,5 +189,6 @@ CLIMATES: dict[str, Options] = {
     "stopped-in-silence": STOPPED_IN_SILENCE,
     "together": TOGETHER,
     "undone": UNDONE,
+    "upgraded": UPGRADED,
 }
 """By name."""

@@ -41,7 +41,7 @@ class Options:
 
 @dataclass(frozen=True)
 class Violation:
-    """A rule that was broken: which (``S1`` to ``S9``, ``liveness``, ``fault``), how, at which step and moment."""
+    """A rule that was broken: which (``S1`` to ``S9``, ``T4``, ``liveness``, ``fault``), how, at which step and moment."""
 
     rule: str
     what: str

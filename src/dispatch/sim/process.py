@@ -13,8 +13,9 @@ from dispatch.shell.ledger import Ledger
 from dispatch.shell.operator import Operator
 from dispatch.shell.supervisor import Supervisor
 from dispatch.sim.hosts import HostClock
-from dispatch.sim.records import Records, RecordsStore
+from dispatch.sim.records import Records
 from dispatch.sim.scenario import Kind
+from dispatch.sim.upgrading import Handle
 from dispatch.sim.wire import open_wire
 from dispatch.spi.adapter import AdapterConfig
 from dispatch.testing.points import Crash
@@ -37,16 +38,15 @@ class Process:
     ) -> None:
         self.site = site
         self.name = name
-        self.life_of = name.partition(".")[0]
+        self.life_of = name.partition(".")[0].partition("-")[0]
         self.records = records
         self.dead = False
         self.task: asyncio.Task[Any] | None = None
         self.points = 0
         self.fatal = site.weather.fatal_point(name)
         self.backend = open_wire(site, self)
-        self.ledger = Ledger(
-            RecordsStore(records, self.point), clock, Actor(user="alice", host=name, role="sim")
-        )
+        self.store = Handle(self)
+        self.ledger = Ledger(self.store, clock, Actor(user="alice", host=name, role="sim"))
         options = EngineOptions(poll=poll, on_step=site.coverage.stepped)
         self.clusters = Clusters(_no_config, self.ledger, options)
         self.clusters.named(CLUSTER).use(self.backend)

@@ -101,7 +101,12 @@ class Records:
     def restore(self, backup: Backup) -> None:
         """Put an older copy in the place of the records."""
         self.jobs = {
-            job: Kept(list(entries), backup.summaries[job], backup.summaries[job].due)
+            job: Kept(
+                list(entries),
+                backup.summaries[job],
+                backup.summaries[job].due,
+                schema=max(entry.schema for entry in entries),
+            )
             for job, entries in backup.entries.items()
         }
         self.keys = {

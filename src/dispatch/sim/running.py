@@ -16,6 +16,7 @@ from dispatch.sim import acts, liveness
 from dispatch.sim.coverage import moves_made, name_of
 from dispatch.sim.options import Options, Outcome
 from dispatch.sim.site import Site
+from dispatch.sim.upgrading import is_refusal
 from dispatch.testing.loop import SimulatedLoop, SimulationError
 from dispatch.testing.loop.simulate import run_on
 
@@ -103,7 +104,7 @@ class _Ear(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         error = f": {record.exc_info[1]!r}" if record.exc_info else ""
         told = f"{record.getMessage()}{error}"
-        if not (self._site.misled and REFUSED in told):
+        if not (self._site.misled and REFUSED in told) and not is_refusal(self._site, told):
             self._site.break_rule("fault", told)
 
 

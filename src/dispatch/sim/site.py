@@ -32,6 +32,7 @@ from dispatch.sim.process import Process
 from dispatch.sim.records import Kept, Records
 from dispatch.sim.scheduler import Scheduler
 from dispatch.sim.settings import random_settings
+from dispatch.sim.upgrading import upgrades
 from dispatch.sim.weather import Faults, Weather
 from dispatch.testing.clock import START
 from dispatch.testing.loop import SimulatedLoop
@@ -67,6 +68,10 @@ class Site:
             replace(self.settings, cluster_name="elsewhere"), HostClock(loop, START)
         )
         self.misled: set[str] = set()
+        self.upgraded: set[str] = set()
+        """Whose processes are of the next dispatch."""
+        self.refusals: set[str] = set()
+        """What processes of the older one were told of its jobs."""
         self.env: Env = MemoryBackend(self.world, alias="c").env
         self.records = Records(ulid(0, draw.data(10)))
         self.others: Records | None = None
@@ -309,7 +314,7 @@ class Site:
         await asyncio.wait({task})
         self.processes.remove(process)
         error = None if task.cancelled() else task.exception()
-        if process.dead:
+        if process.dead or upgrades(process, error):
             return False
         if error is not None:
             self.break_rule("fault", f"{process.name} ends with {error!r}")

@@ -20,6 +20,7 @@ from dispatch.model.errors import DispatchError, OutcomeUnknown, Unavailable
 from dispatch.model.status import NodeReport, Observation, State
 from dispatch.sim.acts import react
 from dispatch.sim.scenario import Kind
+from dispatch.sim.upgrading import check_call
 from dispatch.spi.adapter import CallMeta, HoldMeta, Living, Reading, StartOrder
 from dispatch.testing.points import Crash
 
@@ -98,6 +99,7 @@ class Wire:
         return await self._write(f"{self.site.label(job)} {verb}", job, call, named)
 
     async def _write(self, name: str, job: str, call: Call[T], named: int | None = None) -> T:
+        check_call(self.process, job, name)
         journey = self.site.weather.write(self.site.numbered(name), self.site.now)
         await self._leg(journey.request, name)
         journey = self._struck(journey)
@@ -254,6 +256,8 @@ class ManyWire(Wire):
 
     async def _each(self, calls: Sequence[tuple[str, str, Call[T]]]) -> list[T | DispatchError]:
         """Run the command to its end, whether or not its caller lives."""
+        for name, job, _ in calls:
+            check_call(self.process, job, name)
         first, *_ = journeys = [
             self.site.weather.write(self.site.numbered(name), self.site.now) for name, _, _ in calls
         ]

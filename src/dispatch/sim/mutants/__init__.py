@@ -3,7 +3,7 @@
 Nothing but ``dispatch.sim`` may import this, and that only where mutants are hunted: no run of dispatch can reach it.
 """
 
-from dispatch.sim.mutants import acting, ending, opening, reading, recovery
+from dispatch.sim.mutants import acting, ending, opening, reading, recovery, upgrading
 from dispatch.sim.mutants.mutant import Mutant, Swap
 from dispatch.sim.mutants.unshown import UNSHOWN
 
@@ -13,6 +13,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *opening.MUTANTS,
     *ending.MUTANTS,
     *recovery.MUTANTS,
+    *upgrading.MUTANTS,
 )
 
 __all__ = ["MUTANTS", "UNSHOWN", "Mutant", "Swap"]

@@ -6,7 +6,6 @@ UNSHOWN: dict[str, str] = {
     "R4": "In this world no answer comes after two reads have settled a write: its caller gives up before. The fold's own tests "
     "show it.",
     "T3": "Nothing commits at a distance: the records are on one disk.",
-    "T4": "The check is in the stores, which are not simulated; other tests run an older release beside a newer.",
     "B2": "The memory scheduler's own restarts are excused, since they are not ours; the plan never asks for them.",
     "B3": "dispatch never requeues.",
     "B4": "The memory scheduler keeps the base in the object, as Slurm keeps it in the comment; nothing reads a submit time.",
