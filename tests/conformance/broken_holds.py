@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from contextlib import suppress
 
+from msgspec.structs import replace
+
 from conformance.breaking import Breakable, broken
 from dispatch.adapters.memory.slurm_reading import hold_instance
 from dispatch.model.errors import Conflict, Finished, NotFound
@@ -49,6 +51,14 @@ class ReleaseOpens(Breakable):
     async def release(self, ref: str, instance: int, meta: CallMeta) -> None:
         await super().release(ref, instance, meta)
         self._world.change(self.item(ref), flag=None, begin=None)
+
+
+@broken
+class TakesEveryFlagForTheGate(Breakable):
+    """a release that closes the gate of what somebody else holds too"""
+
+    async def release(self, ref: str, instance: int, meta: CallMeta) -> None:
+        await super().release(ref, instance, replace(meta, opened=False))
 
 
 @broken

@@ -165,6 +165,9 @@ class LabScheduler(SlurmScheduler):
     async def hold_as_administrator(self, made: Made) -> None:
         self._lab.text("root", "scontrol", "hold", number(made))
 
+    async def hold_as_owner(self, made: Made) -> None:
+        self._lab.text("alice", "scontrol", "hold", number(made))
+
     async def release_as_owner(self, made: Made) -> None:
         self._lab.text("alice", "scontrol", "release", number(made))
 

@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
+from msgspec.structs import replace
 
 from dispatch.adapters.slurm import SlurmBackend, factory
 from dispatch.adapters.slurm.reading import Ref
@@ -26,7 +27,7 @@ from dispatch.model.errors import (
     Unavailable,
 )
 from dispatch.model.job import Job, Launcher
-from dispatch.model.status import Cause, Gate, Observation, State
+from dispatch.model.status import Cause, Gate, HoldSeen, Observation, State
 from dispatch.spi.adapter import AdapterConfig, CallMeta, HoldMeta, OutputPlace, StartOrder
 
 if TYPE_CHECKING:
@@ -169,6 +170,23 @@ def test_a_gate_is_lifted_by_open_and_not_by_a_release_of_everything(lab: Lab) -
         await asyncio.sleep(2)
         assert (await backend.inspect(ref)).state is State.PENDING
         await backend.open(ref, meta())
+        assert (await ended(backend, ref)).state is State.SUCCEEDED
+
+    on(lab, act)
+
+
+def test_a_release_leaves_a_hold_by_hand_and_closes_no_gate(lab: Lab) -> None:
+    async def act(backend: SlurmBackend) -> None:
+        ref = await backend.start(order_of(), meta())
+        await backend.hold(ref, holding(3))
+        await backend.open(ref, meta())
+        lab.text("alice", "scontrol", "hold", str(Ref.parse(ref).number))
+        with pytest.raises(Conflict, match="somebody else"):
+            await backend.release(ref, 3, replace(meta(), opened=True))
+        lab.text("alice", "scontrol", "release", str(Ref.parse(ref).number))
+        seen = await backend.inspect(ref)
+        assert (seen.gate, seen.hold) == (Gate.OPEN, HoldSeen(instance=3))
+        await backend.release(ref, 3, replace(meta(), opened=True))
         assert (await ended(backend, ref)).state is State.SUCCEEDED
 
     on(lab, act)

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from datetime import timedelta
 
+from msgspec.structs import replace
+
 from dispatch.conformance.harness import Harness
 from dispatch.conformance.scheduler import Made, Scheduler
 from dispatch.conformance.verdicts import Broken, expect
@@ -237,9 +239,9 @@ class Bench:
         """Hold it."""
         await self.holder.hold(made.ref, self.holding(instance))
 
-    async def release(self, made: Made, instance: int) -> None:
-        """Release that hold of it."""
-        await self.holder.release(made.ref, instance, self.meta())
+    async def release(self, made: Made, instance: int, *, opened: bool = False) -> None:
+        """Release that hold of it; ``opened`` as in ``CallMeta``."""
+        await self.holder.release(made.ref, instance, replace(self.meta(), opened=opened))
 
     async def start_running(self, order: StartOrder | None = None) -> Made:
         """Make an object, open it, and wait until it runs."""

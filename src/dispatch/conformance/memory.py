@@ -105,6 +105,10 @@ class MemoryScheduler(Scheduler):
         """Hold it as root."""
         self.env.admin_hold(made.ref)
 
+    async def hold_as_owner(self, made: Made) -> None:
+        """Hold it by hand."""
+        self.env.person_hold(made.ref)
+
     async def release_as_owner(self, made: Made) -> None:
         """Release everything of it by hand."""
         self.env.person_release(made.ref)

@@ -82,6 +82,10 @@ class Scheduler:
         """Let an administrator hold it."""
         raise CannotDo("the harness is no administrator")
 
+    async def hold_as_owner(self, made: Made) -> None:
+        """Let the owner hold it by hand, past dispatch."""
+        raise CannotDo("the scheduler knows no hold by hand")
+
     async def release_as_owner(self, made: Made) -> None:
         """Let the owner release everything of it by hand, past dispatch."""
         raise CannotDo("the scheduler knows no release by hand")

@@ -11,11 +11,13 @@ import asyncio
 import logging
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
 from dispatch.model.errors import DispatchError, Unsupported
 from dispatch.model.journal import Intended, Intent, Outcome, Settled, Verb
 from dispatch.model.status import Listing
 from dispatch.model.steps import Call
-from dispatch.model.view import JobView
+from dispatch.model.view import JobView, Phase
 from dispatch.shell.batch import Batch, Wanted, chunks_of
 from dispatch.shell.intents import cluster_time, intend, late, longest, order_of, outcome_of
 from dispatch.shell.ledger import Ledger
@@ -123,6 +125,9 @@ class Writer:
                     ),
                 )
             case Verb.RELEASE:
+                known = view.objects.get(intent.submission)
+                opened = known is not None and known.phase is Phase.OPEN
+                meta = replace(meta, opened=opened)
                 await _holder(backend).release(ref, intent.instance or 0, meta)
         return ref
 

@@ -22,13 +22,15 @@ from dispatch.model.status import NodeReport, Observation
 class CallMeta(Value):
     """What every write carries. A call whose command starts after ``deadline`` does nothing and raises ``Expired``.
 
-    The deadline is compared where the command runs, on that host's clock.
+    The deadline is compared where the command runs, on that host's clock. ``opened`` says that the record knows of an Open of
+    the object that has landed: a gate that a release finds beneath its hold is then none, but somebody else's hold.
     """
 
     deadline: Instant
+    opened: bool = False
 
 
-class HoldMeta(CallMeta):
+class HoldMeta(CallMeta, kw_only=True):
     """A hold: its instance, and who wants it until when and why, where the scheduler can keep that."""
 
     instance: int
@@ -139,7 +141,11 @@ class Holder(Protocol):
         ...
 
     async def release(self, ref: str, instance: int, meta: CallMeta) -> None:
-        """Lift the hold of that instance, no other. Raises ``Conflict`` (another hold), ``Finished``, ``Expired``."""
+        """Lift the hold of that instance, no other; what is gated stays gated, and what others hold stays held.
+
+        Raises ``Conflict`` (another hold; or, on what has been opened, somebody else's hold on which this one cannot be
+        told from a gate: nothing is changed), ``Finished``, ``Expired``.
+        """
         ...
 
 

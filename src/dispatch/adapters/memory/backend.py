@@ -128,7 +128,7 @@ class MemoryBackend(ManyWrites):
             "release",
             ref,
             meta,
-            lambda: self._world.shape.release(self._world.shown(ref), instance),
+            lambda: self._world.shape.release(self._world.shown(ref), instance, opened=meta.opened),
             needs=Capability.HOLD,
         )
 

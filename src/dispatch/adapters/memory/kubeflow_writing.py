@@ -97,8 +97,9 @@ class KubeflowWrites(ABC):
             self.evict(item, Cause.HELD, "Deactivated")
         yield
 
-    def release(self, item: WorldObject, instance: int) -> Steps[None]:
-        """Activate the Workload where its annotations name the instance."""
+    def release(self, item: WorldObject, instance: int, *, opened: bool) -> Steps[None]:
+        """Activate the Workload where its annotations name the instance; its gate is a field of its own."""
+        del opened
         self.refuse_ended(item, "released")
         hold = _mine(item).hold
         if hold is None or hold.instance != instance:

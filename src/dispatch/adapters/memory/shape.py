@@ -41,8 +41,8 @@ class Shape(Protocol):
         """Keep it from starting."""
         ...
 
-    def release(self, item: WorldObject, instance: int) -> Steps[None]:
-        """Lift the hold of that instance."""
+    def release(self, item: WorldObject, instance: int, *, opened: bool) -> Steps[None]:
+        """Lift the hold of that instance; ``opened`` as in ``CallMeta``."""
         ...
 
     def revive(self, item: WorldObject) -> Steps[None]:

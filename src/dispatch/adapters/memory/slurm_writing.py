@@ -104,14 +104,21 @@ class SlurmWrites(ABC):
         self.world.change(item, begin=item.order.base + meta.instance)
         yield
 
-    def release(self, item: WorldObject, instance: int) -> Steps[None]:
-        """Lift ``StartTime`` where it is that of the instance; what was never opened gets its gate back."""
+    def release(self, item: WorldObject, instance: int, *, opened: bool) -> Steps[None]:
+        """Lift ``StartTime`` where it is that of the instance; what was never opened gets its gate back.
+
+        What was opened and is flagged is held by others; with its gate back it would look as if it had not been opened.
+        """
         self._refuse_ended(item, "released")
         current = hold_instance(item)
         if current != instance:
             found = f"hold {current}" if current else "no hold of ours"
             raise Conflict(
                 f"{self.ref(item)} has {found}, not hold {instance}.", todo="Read again."
+            )
+        if opened and item.record.flag is not None:
+            raise Conflict(
+                f"Somebody else holds {self.ref(item)} too.", todo="Ask for its release."
             )
         self.world.change(item, begin=None if item.record.flag is None else item.order.base)
         yield

@@ -72,6 +72,24 @@ async def a_release_leaves_a_closed_gate_closed(on: Bench) -> None:
 
 
 @check(needs=Holder, claims=HOLD)
+async def a_release_beneath_a_hold_by_hand_closes_no_gate(on: Bench) -> None:
+    """What was opened would look as if its open had been forgotten, and would be stopped (12, O3 and O5)."""
+    await on.scheduler.fill()
+    made = await on.start()
+    await on.hold(made, 1)
+    await on.open(made)
+    await on.scheduler.hold_as_owner(made)
+    with forgiving(Conflict):
+        await on.release(made, 1, opened=True)
+    await on.stays(made)
+    await on.scheduler.release_as_owner(made)
+    with forgiving(Conflict):
+        await on.release(made, 1, opened=True)
+    await on.scheduler.make_room()
+    await on.running(made)
+
+
+@check(needs=Holder, claims=HOLD)
 async def a_release_that_names_another_hold_lifts_nothing(on: Bench) -> None:
     """A release that was delayed must not lift the hold that came after it (02, S3)."""
     made = await on.start()

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from adapters.slurm.writing.fake_slurm import FakeSlurm
 from dispatch.adapters.slurm.reading import Ref
@@ -69,8 +70,8 @@ def hold(instance: int) -> None:
     asyncio.run(writer().hold(REF, instance, SOON))
 
 
-def release(instance: int) -> None:
-    asyncio.run(writer().release(REF, instance, SOON))
+def release(instance: int, *, opened: bool = False) -> None:
+    asyncio.run(writer().release(REF, instance, replace(SOON, opened=opened)))
 
 
 def hold_first() -> None:
@@ -263,6 +264,23 @@ def test_a_hold_that_is_released_before_open_leaves_the_gate(slurm: FakeSlurm) -
     hold(3)
     release(3)
     assert (slurm.field("StartTime"), slurm.field("Priority")) == (str(BASE), "0")
+
+
+def test_a_release_of_what_was_opened_leaves_the_hold_that_somebody_else_has_placed_on_it(
+    slurm: FakeSlurm,
+) -> None:
+    # Back at base + 0 beneath their flag it would be gated, as if its open had been forgotten.
+    start()
+    hold(3)
+    open_()
+    slurm.set(Priority="0", Reason="JobHeldUser")
+    before = slurm.writes
+    with pytest.raises(Conflict, match="somebody else"):
+        release(3, opened=True)
+    assert slurm.writes == before
+    slurm.set(Priority="1", Reason="BeginTime")
+    release(3, opened=True)
+    assert slurm.field("StartTime") == "Unknown"
 
 
 def test_a_release_that_names_an_old_hold_lifts_nothing(slurm: FakeSlurm) -> None:

@@ -129,13 +129,16 @@ class Writer:
             raise Invalid(
                 f"{what}: {instance} is no hold instance.", todo=f"Take 1 to {LAST_INSTANCE}."
             )
-        answer, before = await self._on_object("release", what, ref, meta, str(instance))
+        knows = "opened" if meta.opened else "gated"
+        answer, before = await self._on_object("release", what, ref, meta, str(instance), knows)
         if before.ended:
             raise Finished(f"{what}: it has ended ({before.state}).")
         current = before.instance(ref) if before.pending else None
         if current != instance:
             held = f"hold {current}" if current else "no hold of ours"
             raise Conflict(f"{what}: there is {held} on it.", todo="Read again.")
+        if answer.section("held by others"):
+            raise Conflict(f"{what}: somebody else holds it too.", todo="Ask for its release.")
         succeeded(answer, what, "lift")
         if last_shown(answer).instance(ref) == instance:
             raise OutcomeUnknown(f"{what}: the hold still reads back.", todo=LOOK_BACK)
