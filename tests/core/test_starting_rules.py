@@ -33,6 +33,7 @@ from core.builders import (
 )
 from dispatch.model.journal import (
     Adopted,
+    AnyEvent,
     Forgot,
     HoldAsked,
     Intended,
@@ -157,6 +158,30 @@ def test_a_tainted_object_that_never_showed_a_node_may_live_on_every_node() -> N
     view, made = settled_step(view, cancelled(), sent=240, boot="b2", nodes=nodes(n1=True, n9=True))
     assert view.objects[1].proof is Proof.NODES_BACK
     assert calls(made) == (Verb.START, 2)
+
+
+def test_an_open_whose_object_was_read_to_have_ended_before_it_went_has_landed() -> None:
+    # Its end is its own. An open of unknown outcome would make it one that the controller had forgotten.
+    view = record(*opening(), read(cancelled()))
+    view, _ = settled_step(view, sent=31)
+    assert view.objects[1].phase is Phase.JUDGED
+    (_, decided), *_ = view.decisions
+    assert (decided.verdict.cause, decided.verdict.proven) == (Cause.CANCELLED, True)
+
+
+def test_a_stop_whose_object_was_read_to_have_ended_before_it_went_has_landed() -> None:
+    stop = Intended(intent=intent(Verb.STOP))
+    view, _ = settled_step(record(*ran(), StopAsked(by="alice"), stop, read(cancelled())), sent=31)
+    assert not view.intents
+    assert view.objects[1].stopped is not None
+
+
+@pytest.mark.parametrize("before", [(), (read(gated()),)], ids=["never_read", "read_gated_before"])
+def test_an_open_whose_object_went_before_its_effect_was_read_is_awaited(
+    before: tuple[AnyEvent, ...],
+) -> None:
+    _, made = settled_step(record(*opening(), *before), sent=31)
+    assert waits(made) == ("await landing", 57.001)
 
 
 def test_an_open_whose_object_is_gone_is_of_unknown_outcome() -> None:

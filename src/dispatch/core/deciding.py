@@ -12,7 +12,7 @@ from collections.abc import Callable
 from datetime import datetime
 
 from dispatch.core.ending import judge, learn_of_success, note_missing, prove_cessation
-from dispatch.core.landing import settle
+from dispatch.core.landing import settle, settle_by_record
 from dispatch.core.reading import adopt, notice_forgetting, record_what_was_read, widen_bounds
 from dispatch.core.situation import Situation
 from dispatch.core.starting import begin, end_refused, expire_hold, keep_holds, open_gate
@@ -45,7 +45,9 @@ def settle_intents(s: Situation) -> Step | None:
     """Settle what was intended by what was read; while the outcome of a write is unknown, nothing else is written."""
     waits: list[datetime] = []
     for known in s.view.intents:
-        match settle(known, s.listing, s.view.header.declarations):
+        match settle_by_record(known, s.listing, s.view) or settle(
+            known, s.listing, s.view.header.declarations
+        ):
             case Settled() | Missed() as event:
                 return Append(events=(event,), row="settle")
             case moment:

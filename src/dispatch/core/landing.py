@@ -13,7 +13,7 @@ from enum import Enum
 from dispatch.model.answers import Declarations
 from dispatch.model.journal import Intent, Missed, Outcome, Settled, Verb
 from dispatch.model.status import Gate, Listing, Observation, State
-from dispatch.model.view import OpenIntent
+from dispatch.model.view import JobView, OpenIntent
 
 
 def landing_bound(intent: Intent, declared: Declarations) -> datetime:
@@ -63,6 +63,23 @@ def _released(intent: Intent, seen: Observation) -> bool:
 
 
 _EFFECTS = {Verb.OPEN: _opened, Verb.STOP: _stopped, Verb.HOLD: _held, Verb.RELEASE: _released}
+
+
+def settle_by_record(known: OpenIntent, listing: Listing, view: JobView) -> Settled | None:
+    """Settle an open or a stop whose object is gone by what was read of it before: then it did land."""
+    intent, target = known.intent, view.objects.get(known.intent.submission)
+    if intent.verb not in (Verb.OPEN, Verb.STOP) or target is None or target.ref != intent.ref:
+        return None
+    what, _ = shown(intent, listing)
+    if (
+        what is not Shown.ABSENT
+        or target.seen is None
+        or not _EFFECTS[intent.verb](intent, target.seen)
+    ):
+        return None
+    return Settled(
+        intent=intent.id, outcome=Outcome.LANDED, ref=intent.ref, reason="read back before"
+    )
 
 
 def settle(

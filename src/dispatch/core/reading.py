@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dispatch.core.ceasing import never_ran
 from dispatch.core.sighting import has_run, hold_of
 from dispatch.core.situation import Situation, known_as, sweepable
 from dispatch.model.journal import Adopted, AnyEvent, BoundsGrew, Forgot, Observed
@@ -95,17 +96,39 @@ def _forgotten(s: Situation, known: ObjectView, seen: Observation) -> str:
 def adopt(s: Situation) -> Step | None:
     """Adopt an object of ours that the record does not know: the record is behind (12, O1)."""
     for seen in s.ours:
-        if seen.key.submission in s.view.objects or sweepable(s.view, seen):
+        if sweepable(s.view, seen) or not _may_have_its_number(s, seen):
             continue
         adopted = Adopted(
             submission=seen.key.submission, attempt=seen.key.attempt, observation=seen
         )
         if not seen.state.ended:
-            return Append(events=(adopted,), row="adopt")
+            return Append(events=(adopted, *_doubts(seen)), row="adopt")
         # One that ran and has ended spends its N all the same: its epoch must not repeat, nor a success run again (12, E6).
         if has_run(seen) and seen.key.submission >= s.view.next_submission:
             return Append(events=(adopted, _observed(s, adopted.submission, seen)), row="adopt")
     return None
+
+
+def _may_have_its_number(s: Situation, seen: Observation) -> bool:
+    """Whether the record has no other object of that number of which anything could run, or ever ran and may be left.
+
+    Two objects have one number where a record was set back more than once: each time it has met another one.
+    """
+    known = s.view.objects.get(seen.key.submission)
+    if known is None:
+        return True
+    gone = known.phase is Phase.CEASED or never_ran(known, fence=s.listing.fence)
+    return known.ref != seen.ref and (gone or known.phase is Phase.GATED)
+
+
+def _doubts(seen: Observation) -> tuple[Forgot, ...]:
+    """Say so where nobody can tell whether an object was ever opened, since it waits under our hold: it is not released.
+
+    The hold has taken one half of the gate, and an administrator's hold may have taken the other (12, O5).
+    """
+    if seen.state is not State.PENDING or seen.gate is Gate.CLOSED or hold_of(seen) is None:
+        return ()
+    return (Forgot(submission=seen.key.submission, why="the record did not know it"),)
 
 
 def notice_forgetting(s: Situation) -> Step | None:

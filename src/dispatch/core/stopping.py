@@ -6,7 +6,7 @@ from dispatch.core.situation import Situation, is_gone, known_as, sweepable
 from dispatch.model.journal import Ended, Verb
 from dispatch.model.status import Cause, Detail, Observation, State, Verdict
 from dispatch.model.steps import Append, Call, Look, Rest, Step
-from dispatch.model.view import Phase
+from dispatch.model.view import JobView, Phase
 
 
 def stop_what_lives(s: Situation) -> Step | None:
@@ -51,18 +51,20 @@ def stop_superseded(s: Situation) -> Step | None:
 
     What is wanted instead is never written onto such an object: the job goes on as the next submission (12, E7).
     """
-    victims: list[Observation] = []
-    for seen in s.ours:
-        known = known_as(s.view, seen)
-        if known is None or seen.state.ended:
-            continue
-        if known.settled or known.phase is Phase.TAINTED or known is not s.view.current:
-            victims.append(seen)
+    victims = [seen for seen in s.ours if not seen.state.ended and _is_superseded(s.view, seen)]
     return _stop_first(s, victims, "superseded, or a write of it is uncertain") or (
         Look(row="await stop", why=s.view.retry_why or "an object is being stopped", at=s.retry)
         if victims
         else None
     )
+
+
+def _is_superseded(view: JobView, seen: Observation) -> bool:
+    known = known_as(view, seen)
+    if known is None:
+        # Another object has its number: it can be neither adopted nor opened, and would wait for ever. One that runs comes to its end.
+        return seen.key.submission in view.objects and seen.state is State.PENDING
+    return known.settled or known.phase is Phase.TAINTED or known is not view.current
 
 
 def wait_for_others(s: Situation) -> Step | None:
