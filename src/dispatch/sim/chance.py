@@ -27,8 +27,8 @@ class Stream:
 
     def unit(self) -> float:
         """Draw from [0, 1)."""
-        self._state = mix(self._state)
-        return self._state * _SCALE
+        self._state = state = mix(self._state)
+        return state * _SCALE
 
     def happens(self, probability: float) -> bool:
         """Draw whether something happens that does so with this probability."""
@@ -52,7 +52,10 @@ class Stream:
 
     def weighed(self, among: Sequence[tuple[T, float]]) -> T:
         """Draw one of several by their weights."""
-        left = self.unit() * sum(weight for _, weight in among)
+        total = 0.0  # not by sum(), which rounds otherwise from Python 3.12 on
+        for _, weight in among:
+            total += weight
+        left = self.unit() * total
         for one, weight in among:
             left -= weight
             if left < 0:

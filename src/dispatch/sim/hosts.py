@@ -12,7 +12,7 @@ class HostClock:
     def __init__(
         self, loop: asyncio.AbstractEventLoop, start: datetime, offset: timedelta = timedelta()
     ) -> None:
-        self._loop = loop
+        self._time = loop.time
         self._start = start
         self._offset = offset
         self._at = -1.0
@@ -29,7 +29,7 @@ class HostClock:
 
     def now(self) -> datetime:
         """What it shows."""
-        at = self._loop.time()
+        at = self._time()
         if at != self._at:  # most looks are at one moment
             self._at = at
             self._shown = self._start + timedelta(seconds=at) + self._offset

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from dispatch.adapters.memory.faults import Cut, Fault, Refuse
 from dispatch.model.errors import Busy, Rejected
@@ -33,8 +34,7 @@ class Faults:
         return True
 
 
-@dataclass(frozen=True, slots=True)
-class Journey:
+class Journey(Struct, frozen=True):
     """The way of one call, in seconds; ``login`` is the node on which its command runs.
 
     ``again`` is when it lands a second time. ``queued``: how long its command waits on the login node before it begins. ``lost``: no reply comes. ``patient``: where the controller keeps it, the
@@ -96,8 +96,10 @@ class Weather:
 
     def rate(self, now: float) -> float:
         """The share of calls that go wrong now."""
-        burst = any(begin <= now < end for begin, end in self._bursts)
-        return max(self._usual, 0.6) if burst else self._usual
+        for begin, end in self._bursts:
+            if begin <= now < end:
+                return max(self._usual, 0.6)
+        return self._usual
 
     def fatal_point(self, process: str) -> int:
         """The number of the point at which a process dies."""

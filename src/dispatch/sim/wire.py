@@ -10,9 +10,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from msgspec.structs import replace
 
 from dispatch.adapters.memory import MemoryBackend, call_start
 from dispatch.model.answers import Answers, ClusterIdentity, Declarations
@@ -20,7 +21,6 @@ from dispatch.model.errors import DispatchError, OutcomeUnknown, Unavailable
 from dispatch.model.status import NodeReport, Observation, State
 from dispatch.sim.acts import react
 from dispatch.sim.scenario import Kind
-from dispatch.sim.upgrading import check_call
 from dispatch.spi.adapter import CallMeta, HoldMeta, Living, Reading, StartOrder
 from dispatch.testing.points import Crash
 
@@ -99,7 +99,6 @@ class Wire:
         return await self._write(f"{self.site.label(job)} {verb}", job, call, named)
 
     async def _write(self, name: str, job: str, call: Call[T], named: int | None = None) -> T:
-        check_call(self.process, job, name)
         journey = self.site.weather.write(self.site.numbered(name), self.site.now)
         await self._leg(journey.request, name)
         journey = self._struck(journey)
@@ -256,8 +255,6 @@ class ManyWire(Wire):
 
     async def _each(self, calls: Sequence[tuple[str, str, Call[T]]]) -> list[T | DispatchError]:
         """Run the command to its end, whether or not its caller lives."""
-        for name, job, _ in calls:
-            check_call(self.process, job, name)
         first, *_ = journeys = [
             self.site.weather.write(self.site.numbered(name), self.site.now) for name, _, _ in calls
         ]

@@ -21,6 +21,9 @@ _AS_COMPLETED = {"as_completed": "fs", "_AsCompletedIterator.__init__": "aws"}
 """The functions of asyncio (3.11 and 3.12, later) that start coroutines from a set, and their argument."""
 
 
+_FEW = 256
+
+
 class Births:
     """The tasks of a loop, from the first."""
 
@@ -30,9 +33,8 @@ class Births:
         self._root = mix(seed or 0)
         self._orphans = 0
         self._count = 0
-        self._alive: weakref.WeakValueDictionary[int, SimulatedTask[Any]] = (
-            weakref.WeakValueDictionary()
-        )
+        self._alive: list[weakref.ref[SimulatedTask[Any]]] = []
+        self._sweep_at = _FEW
         self._siblings: dict[int, asyncio.Task[Any]] = {}
         self._chosen: Any = None
         self._factory: Any = SimulatedTask
@@ -56,7 +58,7 @@ class Births:
 
     def alive(self) -> list[SimulatedTask[Any]]:
         """Return the tasks that somebody still holds, done or not, the oldest first."""
-        return list(self._alive.values())
+        return [task for ref in self._alive if (task := ref()) is not None]
 
     def number(self) -> tuple[int, int, int]:
         """Number a task that is being born: its serial, its identity and its hash."""
@@ -95,8 +97,15 @@ class Births:
                 )
             if name is not None:
                 task.set_name(name)
-        self._alive[task.serial] = task
+        self._keep(task)
         return task
+
+    def _keep(self, task: SimulatedTask[Any]) -> None:
+        """Know of a task for as long as somebody else does; those that are gone are forgotten now and then."""
+        self._alive.append(weakref.ref(task))
+        if len(self._alive) > self._sweep_at:
+            self._alive = [ref for ref in self._alive if ref() is not None]
+            self._sweep_at = max(_FEW, 2 * len(self._alive))
 
     def _among_siblings(self, coro: Any, caller: FrameType) -> asyncio.Task[Any] | None:
         """Return the task of a coroutine that was given to ``as_completed``; ``None`` for any other.

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import math
 import sys
 import threading
 from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager
 from contextvars import Context
 from datetime import datetime, timedelta
+from threading import get_ident
 from typing import Any, NoReturn, TypeVar, TypeVarTuple, cast
 
 from dispatch.testing.clock import START
@@ -67,7 +67,7 @@ class SimulatedLoop(Reporting):
         self._futures = 0
         self._progress = Progress(self.clock, patience=patience, horizon=horizon)
         self._failure: SimulationError | None = None
-        self._thread = threading.get_ident()
+        self._thread = get_ident()
         self._running = self._stopping = self._closed = self._debug = False
 
     # Running
@@ -146,10 +146,8 @@ class SimulatedLoop(Reporting):
         context: Context | None = None,
     ) -> asyncio.Handle:
         """Call it after what is ready already."""
-        self._check_open()
-        self._check_thread("call_soon")
-        if self._debug:
-            _check_callback(callback, "call_soon")
+        if self._closed or get_ident() != self._thread or self._debug:
+            self._check(callback, "call_soon")
         handle = asyncio.Handle(callback, args, self, context)
         self._ready.append(handle)
         return handle
@@ -182,11 +180,9 @@ class SimulatedLoop(Reporting):
         context: Context | None = None,
     ) -> asyncio.TimerHandle:
         """Call it when ``time()`` is ``when``; of several at one time in the order in which they were set."""
-        self._check_open()
-        self._check_thread("call_at")
-        if self._debug:
-            _check_callback(callback, "call_at")
-        if math.isnan(when):
+        if self._closed or get_ident() != self._thread or self._debug:
+            self._check(callback, "call_at")
+        if when != when:  # noqa: PLR0124 - so is NaN, and this is called often
             raise ValueError("a timer cannot be due at NaN")
         timer = asyncio.TimerHandle(when, callback, args, self, context)
         self._timers.add(when, timer)
@@ -290,12 +286,18 @@ class SimulatedLoop(Reporting):
             self._failure = error
         raise error
 
+    def _check(self, callback: object, call: str) -> None:
+        self._check_open()
+        self._check_thread(call)
+        if self._debug:
+            _check_callback(callback, call)
+
     def _check_open(self) -> None:
         if self._closed:
             raise RuntimeError("Event loop is closed")
 
     def _check_thread(self, call: str) -> None:
-        if threading.get_ident() != self._thread:
+        if get_ident() != self._thread:
             self._fail(
                 RealWorld(
                     f"Thread {threading.current_thread().name!r} called {call} of a simulated loop that is another thread's.",
@@ -328,22 +330,24 @@ class SimulatedLoop(Reporting):
         ready = self._ready
         if not ready and not self._stopping:
             self._move_on()
-        if self._timers:
-            for timer in self._timers.due(self._now):
-                ready.append(timer)
+        for timer in self._timers.due(self._now):
+            ready.append(timer)
         count = len(ready) if self.seed is None else min(1, len(ready))
-        run = self._progress.runner(count, self._run, lambda: self.tasks)
+        run = self._progress.runner(count, self._run, self._unfinished)
         for _ in range(count):
             handle = ready.popleft()
-            if not handle.cancelled():
+            if not handle._cancelled:  # noqa: SLF001 - a call less for each step
                 run(handle)
                 if self._failure is not None:
                     return
 
+    def _unfinished(self) -> list[SimulatedTask[Any]]:
+        return self.tasks
+
     def _move_on(self) -> None:
         """Jump to the next timer."""
         when = self._timers.next()
-        self._progress.check_jump(when, lambda: self.tasks)
+        self._progress.check_jump(when, self._unfinished)
         if when is not None:
             self._now = max(when, self._now)
 

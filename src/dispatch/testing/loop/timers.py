@@ -27,15 +27,17 @@ class Timers:
 
     def next(self) -> float | None:
         """Return when the next timer is due; ``None`` where none is set."""
-        while self._heap and self._heap[0][2].cancelled():
-            heapq.heappop(self._heap)
-        return self._heap[0][0] if self._heap else None
+        heap = self._heap
+        while heap and heap[0][2].cancelled():
+            heapq.heappop(heap)
+        return heap[0][0] if heap else None
 
     def due(self, now: float) -> list[asyncio.TimerHandle]:
         """Take those that are due."""
+        heap = self._heap
         found: list[asyncio.TimerHandle] = []
-        while self._heap and self._heap[0][0] <= now:
-            timer = heapq.heappop(self._heap)[2]
+        while heap and heap[0][0] <= now:
+            timer = heapq.heappop(heap)[2]
             if not timer.cancelled():
                 found.append(timer)
         return found
