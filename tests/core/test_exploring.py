@@ -10,13 +10,13 @@ from msgspec.structs import replace
 
 from core.explorer import explore
 from core.world import Bounds
-from dispatch.core import ceasing, deciding, ending, landing
+from dispatch.core import ceasing, deciding, ending, landing, reading
 from dispatch.core.automaton import MOVES, Move
 from dispatch.core.situation import Situation, final_verdict, known_as
 from dispatch.core.stopping import stopped
 from dispatch.model.answers import Declarations
 from dispatch.model.journal import Ceased, Outcome, Proof, Settled, Verb
-from dispatch.model.status import Gate, Listing
+from dispatch.model.status import Gate, Listing, Observation
 from dispatch.model.steps import Call, Step
 from dispatch.model.view import JobView, ObjectView, OpenIntent, Phase
 
@@ -135,9 +135,14 @@ def sweep_during_a_start(patch: pytest.MonkeyPatch) -> None:
 
 
 def a_spent_number_again(patch: pytest.MonkeyPatch) -> None:
-    """Start the number of the last object again, though it was opened."""
+    """Start the number of the last object again, though it was opened, and heed none that has it already."""
     again = property(lambda view: view.current.submission if view.current else 1)
     patch.setattr(JobView, "next_submission", again)
+
+    def has_nobody(s: Situation, seen: Observation) -> bool:
+        return seen.key.submission not in s.view.objects
+
+    patch.setattr(reading, "_may_have_its_number", has_nobody)
 
 
 def cessation_is_not_awaited(patch: pytest.MonkeyPatch) -> None:

@@ -13,6 +13,7 @@ SLURM = "src/dispatch/adapters/slurm"
 STARTING = "tests/core/test_starting_rules.py"
 READING = "tests/core/test_reading_rules.py"
 ENDING = "tests/core/test_ending_rules.py"
+ADOPTING = "tests/core/test_adopting_rules.py"
 FORGETTING = "tests/core/test_forgetting_rules.py"
 CEASING = "tests/core/test_cessation_rules.py"
 VERBS = "tests/adapters/slurm/writing/test_verbs.py"
@@ -63,8 +64,16 @@ SABOTAGES: tuple[Sabotage, ...] = (
         READING, "an_open_learnt_late_to_have_landed_spends_its_number",
     ),
     _broken(
-        "O1", f"{CORE}/reading.py", 'return Append(events=(adopted,), row="adopt")', "continue",
+        "O1", f"{CORE}/reading.py", 'return Append(events=(adopted, *_doubts(seen)), row="adopt")', "continue",
         STARTING, "an_object_of_ours_that_the_record_does_not_know_is_adopted",
+    ),
+    _broken(
+        "O1", f"{CORE}/reading.py", "and (gone or known.phase is Phase.GATED)", "and False",
+        ADOPTING, "what_lives_is_adopted_in_place_of_an_object_of_its_number_that_was_never_opened",
+    ),
+    _broken(
+        "O1", f"{CORE}/stopping.py", "return seen.key.submission in view.objects and seen.state is State.PENDING", "return False",
+        ADOPTING, "what_waits_is_stopped_where_another_of_its_number_may_have_run",
     ),
     _broken(
         "O1", f"{CORE}/stopping.py", 'return Look(row="blocked by another object", why=why)', "continue",
@@ -163,8 +172,8 @@ SABOTAGES: tuple[Sabotage, ...] = (
     ),
     _broken(
         "E7", f"{CORE}/stopping.py",
-        "if known.settled or known.phase is Phase.TAINTED or known is not s.view.current:",
-        "if known.settled or known is not s.view.current:",
+        "return known.settled or known.phase is Phase.TAINTED or known is not view.current",
+        "return known.settled or known is not view.current",
         FORGETTING, "a_forgotten_open_is_stopped_and_not_repeated", "a_forgotten_start_is_stopped_before_it_runs_again",
     ),
     _broken(

@@ -15,6 +15,7 @@ from dispatch.adapters.memory.slurm_reading import by_exit
 from dispatch.model.answers import Action
 from dispatch.model.journal import (
     Accepted,
+    Adopted,
     Ceased,
     Decided,
     Ended,
@@ -297,18 +298,33 @@ def _compare(history: History, verdict: Verdict, submission: int, restarts: int)
 
 
 def _true_causes(history: History, submission: int, restarts: int) -> Iterator[Cause | None]:
-    """Everything that can truly be said of the ends of that submission's executions."""
+    """Everything that can truly be said of the ends of the executions of the object that the record has as that submission."""
+    recorded = _recorded(history, submission)
     for begun in history.begun:
         execution = begun.execution
         counted = execution.epoch.restarts == restarts or not history.counts_restarts
-        if execution.epoch.submission == submission and counted:
+        if _is(begun.ref, recorded, submission) and counted:
             yield from _causes_of(history, execution)
     # Only a person's stop makes ours the cause; what we stop by ourselves was not the job's end (12, T1).
     ours = history.stopped if history.told(StopAsked) or history.set_back else ()
-    if any(_submission_of(ref) == submission for ref in history.unlaunched):
+    if any(_is(ref, recorded, submission) for ref in history.unlaunched):
         yield Cause.LAUNCH_FAILED
-    if any(_submission_of(ref) == submission for ref in chain(history.cancelled, ours)):
+    if any(_is(ref, recorded, submission) for ref in chain(history.cancelled, ours)):
         yield Cause.CANCELLED
+
+
+def _recorded(history: History, submission: int) -> str | None:
+    """The ref of the object that the record has read last under a number: once set back, it may have met others."""
+    reads = [
+        (told.place, told.event.observation.ref)
+        for told in chain(history.told(Observed), history.told(Adopted))
+        if isinstance(told.event, Observed | Adopted) and told.event.submission == submission
+    ]
+    return max(reads)[1] if reads else None
+
+
+def _is(ref: str, recorded: str | None, submission: int) -> bool:
+    return ref == recorded if recorded is not None else _submission_of(ref) == submission
 
 
 def _causes_of(history: History, execution: Execution) -> Iterator[Cause | None]:
