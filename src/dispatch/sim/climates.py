@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
+from dispatch.adapters.memory import ShapeName
 from dispatch.model.quantity import Duration
 from dispatch.sim.climate import Climate
 from dispatch.sim.options import Options
@@ -163,23 +164,96 @@ MISLED = under(Climate(acts=("another cluster has the alias",)))
 UPGRADED = under(Climate(acts=("somebody upgrades",)))
 """One after the other upgrades, a supervisor or a person."""
 
+REFUSED = under(
+    Climate(
+        rate=0.3, writes=("refused for now", "refused for good"), asks=("stop",), asks_within=60
+    )
+)
+"""The scheduler refuses much, and people give up soon."""
+
+PATIENT = under(
+    Climate(rate=0.5, writes=("sent late", "begins late"), acts=("more reads are asked for",))
+)
+"""Much never lands, and two reads do not suffice to say so."""
+
+PROOFLESS = under(
+    Climate(
+        ends=("loses its node",),
+        settings=(("slurmd_timeout", Duration(seconds=20)),),
+        asks=("release",) * 8,
+        asks_within=120,
+    )
+)
+"""Every execution loses a node, and a person says that it is gone."""
+
+CANCELLED = under(
+    Climate(
+        rate=0.7, writes=("sent late", "reply late"), life=12, spite=0.9,
+        reactions=("somebody cancels", "the queue forgets"), after=("start",), within=3,
+    )
+)  # fmt: skip
+"""Others cancel what has just been started, while its open is under way."""
+
+CANCELLED_AND_FORGOTTEN = under(
+    Climate(spite=0.9, reactions=("somebody cancels", CRASH), after=("start",), within=8)
+)
+"""The same, and the controller crashes, and has forgotten that."""
+
+FORGETFUL_OF_HOLDS = under(
+    Climate(
+        rate=0.6, writes=("refused for now", "lands late", "lands late, unheard"), life=10**9, poll=10,
+        asks=("hold", "release", "hold"), asks_within=25,
+        spite=0.9, reactions=(CRASH,), after=(" hold",), within=0.6,
+    )
+)  # fmt: skip
+"""The controller crashes when it has just taken a hold, and opens land late."""
+
+HELD_BY_HAND = under(
+    Climate(
+        acts=("a person holds by hand",), asks=("hold a while",) * 3, asks_within=60,
+        spite=0.5, reactions=("a person holds by hand",), after=(" hold",), within=90,
+        settings=(("capacity", 0),),
+    )
+)  # fmt: skip
+"""People hold by hand what they hold by dispatch, and nothing runs meanwhile."""
+
+GONE_UNHEARD = replace(
+    under(
+        Climate(
+            rate=0.5, writes=("reply lost",), life=15, poll=10,
+            ends=("is cancelled by its owner",),
+            spite=0.5, reactions=("the queue forgets",), after=("begins",), within=30,
+        )
+    ),
+    shape=ShapeName.KUBEFLOW,
+)  # fmt: skip
+"""What is cancelled is gone at once, and nobody has heard of its open."""
+
 CLIMATES: dict[str, Options] = {
     "administered": ADMINISTERED,
+    "cancelled": CANCELLED,
+    "cancelled-and-forgotten": CANCELLED_AND_FORGOTTEN,
     "dying": DYING,
     "forgetful": FORGETFUL,
+    "forgetful-of-holds": FORGETFUL_OF_HOLDS,
     "forgetful-of-stops": FORGETFUL_OF_STOPS,
     "forgetful-silent": FORGETFUL_SILENT,
     "forgotten": FORGOTTEN,
+    "gone-unheard": GONE_UNHEARD,
     "hanging": HANGING,
     "held": HELD,
     "held-a-while": HELD_A_WHILE,
+    "held-by-hand": HELD_BY_HAND,
     "held-twice": HELD_TWICE,
     "late": LATE,
     "losing-nodes": LOSING_NODES,
     "losing-nodes-administered": LOSING_NODES_ADMINISTERED,
     "losing-nodes-dying": LOSING_NODES_DYING,
     "misled": MISLED,
+    "patient": PATIENT,
     "preempting": PREEMPTING,
+    "proofless": PROOFLESS,
+    "refused": REFUSED,
     "requeued": REQUEUED,
     "set-back": SET_BACK,
     "silent": SILENT,

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from dispatch.adapters.memory.records import WorldObject
     from dispatch.adapters.memory.shape import Steps
 
-_adopted, _shape_open = folding._adopted, SlurmWrites.open  # noqa: SLF001 - what is broken
+_adopted = folding._adopted  # noqa: SLF001 - what is broken
+_shape_open, _shape_release = SlurmWrites.open, SlurmWrites.release
 
 
 def _open_whoever_holds(s: Situation) -> Step | None:
@@ -48,10 +49,16 @@ def _start_at_once(self: SlurmWrites, item: WorldObject) -> Steps[None]:
     yield
 
 
-def _release_any(self: SlurmWrites, item: WorldObject, _: int) -> Steps[None]:
+def _release_any(self: SlurmWrites, item: WorldObject, _: int, **__: bool) -> Steps[None]:
     self._refuse_ended(item, "released")
     self.world.change(item, begin=None if item.record.flag is None else item.order.base)
     yield
+
+
+def _release_to_the_gate(
+    self: SlurmWrites, item: WorldObject, instance: int, **_: bool
+) -> Steps[None]:
+    yield from _shape_release(self, item, instance, opened=False)
 
 
 def _same_number(view: JobView) -> int:
@@ -98,6 +105,16 @@ MUTANTS = (
         "release without its instance", "O5",
         "A release that lands late, or twice, lifts a younger hold.",
         (Swap(SlurmWrites, "release", _release_any),), 80, climates.HELD_TWICE,
+    ),
+    Mutant(
+        "an open beneath a hold that may be forgotten", "O5",
+        "A controller that crashes forgets the hold, and opens after that.",
+        (Swap(starting, "_await_saved_hold", constant(None)),), 40, climates.FORGETFUL_OF_HOLDS,
+    ),
+    Mutant(
+        "a release closes the gate beneath a hold by hand", "O5",
+        "What was opened would read as one whose open was forgotten.",
+        (Swap(SlurmWrites, "release", _release_to_the_gate),), 40, climates.HELD_BY_HAND,
     ),
     Mutant(
         "a hold is never lifted", "B6",

@@ -105,6 +105,11 @@ MUTANTS = (
         (Swap(deciding, "settle", _of_any_boot),), 30, climates.FORGETFUL_SILENT,
     ),
     Mutant(
+        "what was read before is no answer", "O2",
+        "What ended before it went has been opened: nobody forgot it.",
+        (Swap(deciding, "settle_by_record", constant(None)),), 200, climates.GONE_UNHEARD,
+    ),
+    Mutant(
         "absence read as end", "E2",
         "What one read does not show has not ended.",
         (instead(ending.note_missing, _absence_is_an_end),), 60,
