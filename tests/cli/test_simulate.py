@@ -8,12 +8,14 @@ import signal
 import subprocess
 import sys
 from datetime import timedelta
+from io import StringIO
 from pathlib import Path
 
 import pytest
 
 from cli.bench import Bench, Said, run
 from dispatch.cli.exits import Exit
+from dispatch.cli.simulated import Progress
 
 JOB = """
 name: sft
@@ -234,6 +236,33 @@ def test_our_own_records_are_a_history(bench: Bench) -> None:
         said = simulate("--history", history, "--seeds", "3", "--days", "5")
         assert said.code == Exit.OK, said.err
         assert re.search(r"Preempted: \d in the history, once in 2h", said.out)
+
+
+class Terminal(StringIO):
+    """A terminal that keeps what is written to it."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_terminal_is_shown_a_bar_over_all_policies(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stderr", terminal := Terminal())
+    with Progress(2, 10) as progress:
+        progress.tell(4, 12.0)
+        progress.next_policy()
+        assert "50%" in terminal.getvalue()
+        progress.next_policy()
+    assert "100%" in terminal.getvalue()
+
+
+def test_where_there_is_no_terminal_one_line_says_how_long_it_takes(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with Progress(3, 10) as progress:
+        progress.tell(1, 61.0)
+        progress.tell(2, 50.0)
+        progress.next_policy()
+    assert capsys.readouterr().err == "simulating …, about 3m3s\n"
 
 
 def test_ctrl_c_ends_all_processes_at_once_with_a_word(place: Path) -> None:

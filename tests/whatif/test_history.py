@@ -20,8 +20,9 @@ from dispatch.model.status import Cause, Observation
 from dispatch.whatif.conditions import Program
 from dispatch.whatif.history.past import Past, queue_wait_of, sources_of
 from dispatch.whatif.history.reading import read_history
-from dispatch.whatif.measures import figure, ratio
+from dispatch.whatif.measures import figure
 from dispatch.whatif.simulating import simulate
+from dispatch.whatif.tally import ratio
 from dispatch.whatif.weather import Gap
 from whatif.makers import DAY, HOUR, conditions, fixed, job, once_in, span
 

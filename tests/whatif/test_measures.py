@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 from dispatch.model.answers import Action
+from dispatch.model.job import Job
 from dispatch.model.policy import Limits, Trigger
 from dispatch.model.status import Cause
 from dispatch.whatif.conditions import Program
-from dispatch.whatif.measures import TIMES, figure, ratio, summarize, times_of
+from dispatch.whatif.measures import Summary, figure, summarize
 from dispatch.whatif.playing import Run
 from dispatch.whatif.reporting import document, report
+from dispatch.whatif.tally import TIMES, ratio, tally, times_of
 from whatif.makers import (
     AGAIN,
     DAY,
@@ -50,6 +54,10 @@ def varied(seeds: int = 4) -> list[Run]:
     ]
 
 
+def summed_up(made: Job, horizon: int, runs: Sequence[Run]) -> Summary:
+    return summarize(made, [tally(made, horizon, run) for run in runs])
+
+
 def test_a_figure_has_the_mean_and_the_spread() -> None:
     assert figure(range(11)) == (5, 1, 5, 9)
     assert figure([3]) == (3, 3, 3, 3)
@@ -78,7 +86,7 @@ def test_each_cause_is_told_with_its_cost() -> None:
     run = played(
         AGAIN, every("2h"), program=program, queue_wait={"": fixed("1h")}, horizon=span("7h")
     )
-    (row,) = summarize(job(AGAIN), 7 * HOUR, [run]).causes
+    (row,) = summed_up(job(AGAIN), 7 * HOUR, [run]).causes
     # Started at 1 h and, 40 s after its end, an hour later again; each ran for 2 h, of which 30 min are lost.
     assert (row.cause, row.executions) == ("Preempted", 2)
     assert row.lost == 4 * 2 * 0.5
@@ -91,7 +99,7 @@ def test_each_rule_is_told_with_its_uses_and_the_day_of_its_limit() -> None:
         rule(Cause.PREEMPTED, limit=3), rule(Trigger(cause=Cause.PREEMPTED), do=Action.FAIL)
     )
     runs = [played(found, every("1d"), seed=seed) for seed in (1, 2)]
-    first, second = summarize(job(found), 30 * DAY, runs).rules
+    first, second = summed_up(job(found), 30 * DAY, runs).rules
     assert (first.rule, first.causes, first.action, first.limit) == (
         1,
         ("Preempted",),
@@ -106,8 +114,8 @@ def test_each_rule_is_told_with_its_uses_and_the_day_of_its_limit() -> None:
 
 def test_a_limit_in_a_window_is_reached_only_within_it() -> None:
     found = policy(rule(Cause.PREEMPTED, limit=2, within=span("24h")))
-    (often,) = summarize(job(found), 30 * DAY, [played(found, every("10h"))]).rules
-    (seldom,) = summarize(job(found), 30 * DAY, [played(found, every("30h"))]).rules
+    (often,) = summed_up(job(found), 30 * DAY, [played(found, every("10h"))]).rules
+    (seldom,) = summed_up(job(found), 30 * DAY, [played(found, every("30h"))]).rules
     assert (often.limit, often.used_up, seldom.used_up) == ("2 in 1d", 1, 0)
 
 
@@ -116,7 +124,7 @@ def test_each_budget_is_told_with_the_day_on_which_it_was_used_up() -> None:
         rule(Cause.PREEMPTED), rule(Cause.NON_ZERO_EXIT), limits=Limits(total=50, infrastructure=40, program=2)
     )  # fmt: skip
     run = played(found, every("1d"), failing("2d12h"))
-    budgets = {row.name: row for row in summarize(job(found), 30 * DAY, [run]).budgets}
+    budgets = {row.name: row for row in summed_up(job(found), 30 * DAY, [run]).budgets}
     assert (budgets["program"].charged.mean, budgets["program"].used_up) == (2, 1)
     assert budgets["program"].day is not None
     assert budgets["program"].day.p50 == pytest.approx(5, abs=0.01)
@@ -127,7 +135,7 @@ def test_each_budget_is_told_with_the_day_on_which_it_was_used_up() -> None:
 def test_endings_are_grouped_by_the_words_of_the_core() -> None:
     found = policy(rule(Cause.PREEMPTED), limits=Limits(total=1))
     runs = [played(found, every("1d"), seed=seed) for seed in (1, 2, 3)]
-    (row,) = summarize(job(found), 30 * DAY, runs).endings
+    (row,) = summed_up(job(found), 30 * DAY, runs).endings
     assert (row.outcome, row.why, row.seeds) == ("failed", "limits.total of 1 is used up", 3)
 
 

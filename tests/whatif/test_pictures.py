@@ -56,7 +56,7 @@ def test_three_runs_are_drawn_with_each_execution_and_its_end() -> None:
     found = one()
     words = [box.findtext(f"{SVG}title") or "" for box in boxes(drawn(found))]
     told = [line for line in words if line.startswith("execution ")]
-    lengths = {run.seed: len(run.executions) for run in found.runs}
+    lengths = {run.seed: run.executions for run in found.tallies}
     assert any(
         len(told) == a + b + c
         for a in lengths.values()

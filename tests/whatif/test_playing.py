@@ -27,7 +27,8 @@ from dispatch.model.status import Cause
 from dispatch.whatif import playing
 from dispatch.whatif.conditions import Program
 from dispatch.whatif.playing import Run, _Game, play
-from dispatch.whatif.simulating import plan_simulated, simulate
+from dispatch.whatif.simulating import plan_simulated, simulate, tallies
+from dispatch.whatif.tally import tally
 from dispatch.whatif.weather import Source, Spread
 from whatif.makers import (
     AGAIN,
@@ -353,7 +354,24 @@ def test_two_policies_meet_the_same_failures_after_the_same_time_of_running() ->
 def test_processes_change_nothing() -> None:
     made = conditions(*MIXED, horizon=span("120d"), **WAITS)
     seeds = list(range(8))
-    assert simulate(job(VARIED), made, seeds, processes=2) == simulate(job(VARIED), made, seeds)
+    among_two = simulate(job(VARIED), made, seeds, processes=2, patience=0.0)
+    assert among_two == simulate(job(VARIED), made, seeds)
+
+
+def test_long_work_tells_how_far_it_is_and_short_work_tells_nothing() -> None:
+    made, seeds = conditions(*MIXED, horizon=span("20d"), **WAITS), list(range(8))
+    told: list[tuple[int, float]] = []
+    for processes in (1, 2):
+        told.clear()
+        found = tallies(
+            job(VARIED), made, seeds, processes=processes, patience=0.0, on_progress=lambda *one: told.append(one)
+        )  # fmt: skip
+        assert [done for done, _ in told] == list(range(1, 9 if processes > 1 else 8))
+        runs = simulate(job(VARIED), made, seeds)
+        assert found == [tally(job(VARIED), made.horizon.ms, run) for run in runs]
+    told.clear()
+    tallies(job(VARIED), made, [1], patience=9.0, on_progress=lambda *one: told.append(one))
+    assert told == []
 
 
 def test_a_day_of_a_calm_job_is_one_execution() -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn, Self, TypeVar
 
 import click
 
@@ -17,7 +19,7 @@ from dispatch.whatif.conditions import Conditions, Program
 from dispatch.whatif.history.past import queue_wait_of, sources_of
 from dispatch.whatif.history.reading import read_history
 from dispatch.whatif.reporting import Report
-from dispatch.whatif.sheets import Sheet, sentences, sheets, told_conditions
+from dispatch.whatif.sheets import Sheet, rounded, sentences, sheets, told_conditions
 from dispatch.whatif.weather import Source, Spread
 
 T = TypeVar("T")
@@ -168,6 +170,50 @@ def _program(
         exit_on_signal=exit_on_signal,
         saves_when_preempted=saves_when_preempted,
     )
+
+
+# --- progress
+
+
+class Progress:
+    """Shows how far long work is: a bar on a terminal, elsewhere one line; nothing where it is over in a second."""
+
+    def __init__(self, policies: int, seeds: int) -> None:
+        self._policies, self._seeds = policies, seeds
+        self._policy = 0
+        self._told = False
+        self._bar: Any = None
+        self._open = ExitStack()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._open.close()
+
+    def next_policy(self) -> None:
+        """Tell that all seeds of one policy are done."""
+        self._policy += 1
+        self._show(0)
+
+    def tell(self, done: int, left: float) -> None:
+        """Tell how many seeds of this policy are done, and about how many seconds are left for it."""
+        if not self._told:
+            self._told = True
+            self._begin(left * (self._policies - self._policy))
+        self._show(done)
+
+    def _begin(self, left: float) -> None:
+        if not sys.stderr.isatty():
+            note(f"simulating …, about {rounded(max(round(left), 1) * 1000)}")
+            return
+        length = self._policies * self._seeds
+        bar = click.progressbar(length=length, label="simulating", file=sys.stderr)
+        self._bar = self._open.enter_context(bar)
+
+    def _show(self, done: int) -> None:
+        if self._bar is not None:
+            self._bar.update(self._policy * self._seeds + done - self._bar.pos)
 
 
 # --- lines

@@ -2,35 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from dispatch.model.answers import Action
 from dispatch.model.job import Job
-from dispatch.model.policy import NO_RECOVERY, Budget, Rule
-from dispatch.whatif.playing import Run
+from dispatch.model.policy import NO_RECOVERY, Rule
+from dispatch.whatif.tally import ON_NODES, POINTS, TIMES, CauseTally, Tally, Use, limits_of
 
 HOUR = 3_600_000
 DAY = 24 * HOUR
-
-WAITS = {
-    "await the next look": "noticing",
-    "await save window": "noticing",
-    "await cessation": "proof",
-    "await due": "backoff",
-    "held": "held",
-}
-"""The rows of the decision table that wait, in the words of the report."""
-
-TIMES = (
-    "useful", "lost", "checkpointing", "restarting", "hanging",
-    "queued", "noticing", "proof", "backoff", "held", "waiting", "over",
-)  # fmt: skip
-"""What the time of a run is spent on; the parts add up to it."""
-
-ON_NODES = TIMES[:5]
-"""The parts in which the job has its nodes."""
 
 
 class Figure(NamedTuple):
@@ -100,51 +83,24 @@ class Summary(NamedTuple):
     rules: tuple[RuleRow, ...]
     budgets: tuple[BudgetRow, ...]
     endings: tuple[EndingRow, ...]
+    growth: tuple[Figure, ...]
+    """The work that was kept by the end of each of ``POINTS`` parts of the horizon, in days."""
 
 
-def summarize(job: Job, horizon: int, runs: Sequence[Run]) -> Summary:
-    """Sum up the runs of one policy. ``horizon`` is in milliseconds."""
-    times = [times_of(run, horizon) for run in runs]
+def summarize(job: Job, tallies: Sequence[Tally]) -> Summary:
+    """Sum up the runs of one policy, of which there is one at least."""
     return Summary(
-        seeds=len(runs),
-        ettr=figure(ratio(run, horizon) for run in runs),
-        executions=figure(len(run.executions) for run in runs),
-        hours={name: _mean(time[name] / HOUR for time in times) for name in TIMES},
-        node_hours=_node_hours(runs),
-        causes=_causes(runs),
-        rules=_rules(job, runs),
-        budgets=_budgets(job, runs),
-        endings=_endings(runs),
+        seeds=len(tallies),
+        ettr=figure(one.ratio for one in tallies),
+        executions=figure(one.executions for one in tallies),
+        hours={name: _mean(one.times[name] / HOUR for one in tallies) for name in TIMES},
+        node_hours={name: _mean(one.on_nodes[name] / HOUR for one in tallies) for name in ON_NODES},
+        causes=_causes(tallies),
+        rules=_rules(job, tallies),
+        budgets=_budgets(job, tallies),
+        endings=_endings(tallies),
+        growth=tuple(figure(one.growth[part] / DAY for one in tallies) for part in range(POINTS)),
     )
-
-
-def ratio(run: Run, horizon: int) -> float:
-    """The effective training time ratio of a run: kept work by the time that it took.
-
-    Work is counted in time at the number of nodes that the job began with. A job that was given up, or waits for a
-    person, is counted to the horizon: what it could have done is lost.
-    """
-    kept = sum(one.spent.kept * one.nodes for one in run.executions) / run.base
-    elapsed = run.ended if run.outcome == "finished" else horizon
-    return kept / elapsed if elapsed else 0.0
-
-
-def times_of(run: Run, horizon: int) -> dict[str, int]:
-    """Split the time of a run, in milliseconds; it ends where it finished, else at the horizon."""
-    times = Counter[str]()
-    for one in run.executions:
-        times["useful"] += one.spent.kept
-        times["lost"] += one.spent.lost
-        times["checkpointing"] += one.spent.checkpoint
-        times["restarting"] += one.spent.restart
-        times["hanging"] += one.silent
-        times["queued"] += one.started - one.opened
-    for row, waited in run.waits.items():
-        times[WAITS.get(row, "waiting")] += waited
-    if run.outcome != "finished":
-        rest = horizon - run.ended
-        times[{"held": "held", "waiting": "waiting"}.get(run.outcome, "over")] += rest
-    return {name: times[name] for name in TIMES}
 
 
 # --- figures
@@ -157,8 +113,9 @@ def figure(values: Iterable[float]) -> Figure:
 
 
 def _mean(values: Iterable[float]) -> float:
+    # Not the sum: what it rounds to is another number in other versions of Python.
     known = list(values)
-    return sum(known) / len(known)
+    return math.fsum(known) / len(known)
 
 
 def _quantile(ordered: Sequence[float], share: float) -> float:
@@ -168,71 +125,40 @@ def _quantile(ordered: Sequence[float], share: float) -> float:
     return ordered[below] + (ordered[above] - ordered[below]) * (place - below)
 
 
-def _days(moments: Sequence[int]) -> Figure | None:
-    return figure(moment / DAY for moment in moments) if moments else None
+# --- rows
 
 
-# --- causes
-
-
-def _node_hours(runs: Sequence[Run]) -> dict[str, float]:
-    totals = Counter[str]()
-    for run in runs:
-        for one in run.executions:
-            spent = (*one.spent, one.silent)
-            for name, ms in zip(ON_NODES, spent, strict=True):
-                totals[name] += ms * one.nodes
-    return {name: totals[name] / HOUR / len(runs) for name in ON_NODES}
-
-
-def _causes(runs: Sequence[Run]) -> tuple[CauseRow, ...]:
-    sums: defaultdict[str, list[float]] = defaultdict(lambda: [0.0] * 5)
-    for run in runs:
-        for one, after in zip(run.executions, (*run.executions[1:], None), strict=True):
-            if one.cause is None:
-                continue
-            row = sums[str(one.cause)]
-            row[0] += 1
-            row[1] += one.spent.lost * one.nodes / HOUR
-            row[2] += one.silent * one.nodes / HOUR
-            if after is not None:
-                row[3] += after.spent.restart * after.nodes / HOUR
-                row[4] += (after.started - one.ended) / HOUR
-    rows = (CauseRow(cause, *(one / len(runs) for one in row)) for cause, row in sums.items())
+def _causes(tallies: Sequence[Tally]) -> tuple[CauseRow, ...]:
+    names = dict.fromkeys(name for one in tallies for name in one.causes)
+    rows = (_cause(name, [one.causes.get(name, CauseTally()) for one in tallies]) for name in names)
     return tuple(sorted(rows, key=lambda row: (-row.lost - row.hung - row.restart, row.cause)))
 
 
-# --- rules and budgets: read off the decisions that the core has recorded, nothing is decided again
-
-
-def _rules(job: Job, runs: Sequence[Run]) -> tuple[RuleRow, ...]:
-    rules = (job.policy or NO_RECOVERY).rules
-    return tuple(_rule(index, rule, runs) for index, rule in enumerate(rules))
-
-
-def _rule(index: int, rule: Rule, runs: Sequence[Run]) -> RuleRow:
-    uses = [[one.at for one in run.decisions if one.decided.rule == index] for run in runs]
-    within = rule.within.ms if rule.within else None
-    reached = [
-        moment
-        for moments in uses
-        if rule.limit and (moment := _reached(moments, rule.limit, within)) is not None
-    ]
-    actions = Counter(
-        str(one.decided.action)
-        for run in runs
-        for one in run.decisions
-        if one.decided.rule == index
+def _cause(name: str, found: Sequence[CauseTally]) -> CauseRow:
+    return CauseRow(
+        name,
+        _mean(one.executions for one in found),
+        *(_mean(one[place] / HOUR for one in found) for place in range(1, 5)),
     )
+
+
+def _rules(job: Job, tallies: Sequence[Tally]) -> tuple[RuleRow, ...]:
+    rules = (job.policy or NO_RECOVERY).rules
+    return tuple(_rule(index, rule, tallies) for index, rule in enumerate(rules))
+
+
+def _rule(index: int, rule: Rule, tallies: Sequence[Tally]) -> RuleRow:
+    uses, used_up, day = _used([one.rules[index] for one in tallies])
+    actions = sum((one.actions[index] for one in tallies), Counter[Action]())
     limit = "" if rule.limit is None else f"{rule.limit}"
     return RuleRow(
         rule=index + 1,
         causes=tuple(str(getattr(when, "cause", when)) for when in rule.when),
-        action=actions.most_common(1)[0][0] if actions else str(_planned(rule)),
+        action=str(actions.most_common(1)[0][0] if actions else _planned(rule)),
         limit=f"{limit} in {rule.within}" if rule.within else limit,
-        uses=figure(len(moments) for moments in uses),
-        used_up=len(reached),
-        day=_days(reached),
+        uses=uses,
+        used_up=used_up,
+        day=day,
     )
 
 
@@ -240,38 +166,24 @@ def _planned(rule: Rule) -> Action:
     return rule.or_else if rule.or_else is not None else rule.do
 
 
-def _reached(moments: Sequence[int], limit: int, within: int | None) -> int | None:
-    """When so many uses had come together, in the window where there is one."""
-    for first, last in zip(moments, moments[limit - 1 :], strict=False):
-        if within is None or last - first < within:
-            return last
-    return None
-
-
-def _budgets(job: Job, runs: Sequence[Run]) -> tuple[BudgetRow, ...]:
-    limits = (job.policy or NO_RECOVERY).limits
-    rows = [_budget("total", limits.total, runs, frozenset(Budget))]
-    for kind, limit in (
-        (Budget.INFRASTRUCTURE, limits.infrastructure),
-        (Budget.PROGRAM, limits.program),
-    ):
-        if limit is not None:
-            rows.append(_budget(kind, limit, runs, frozenset({kind})))
-    return tuple(rows)
-
-
-def _budget(name: str, limit: int, runs: Sequence[Run], kinds: frozenset[Budget]) -> BudgetRow:
-    charged = [[one.at for one in run.decisions if one.decided.budget in kinds] for run in runs]
-    reached = [moments[limit - 1] for moments in charged if 0 < limit <= len(moments)]
-    return BudgetRow(
-        str(name), limit, figure(len(moments) for moments in charged), len(reached), _days(reached)
+def _budgets(job: Job, tallies: Sequence[Tally]) -> tuple[BudgetRow, ...]:
+    return tuple(
+        BudgetRow(name, limit, *_used([one.budgets[name] for one in tallies]))
+        for name, (limit, _) in limits_of(job).items()
     )
 
 
-def _endings(runs: Sequence[Run]) -> tuple[EndingRow, ...]:
+def _used(uses: Sequence[Use]) -> tuple[Figure, int, Figure | None]:
+    """How often, in how many seeds the limit was reached, and on which day."""
+    reached = [use.reached for use in uses if use.reached is not None]
+    day = figure(moment / DAY for moment in reached) if reached else None
+    return figure(use.times for use in uses), len(reached), day
+
+
+def _endings(tallies: Sequence[Tally]) -> tuple[EndingRow, ...]:
     groups: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
-    for run in runs:
-        groups[run.outcome, run.why].append(run.ended)
+    for one in tallies:
+        groups[one.outcome, one.why].append(one.ended)
     rows = (
         EndingRow(*key, len(ended), figure(one / DAY for one in ended))
         for key, ended in groups.items()

@@ -10,10 +10,11 @@ from html import escape
 from typing import NamedTuple
 
 from dispatch.whatif.cluster import Execution
-from dispatch.whatif.measures import DAY, HOUR, TIMES, ratio
+from dispatch.whatif.measures import DAY, HOUR
 from dispatch.whatif.playing import Run
-from dispatch.whatif.reporting import Report
+from dispatch.whatif.reporting import Report, typical
 from dispatch.whatif.sheets import OUTCOMES, WORDS, percent, rounded
+from dispatch.whatif.tally import TIMES
 
 WIDTH, LEFT, RIGHT = 960, 132, 20
 WIDE = WIDTH - LEFT - RIGHT
@@ -106,11 +107,7 @@ def _policy(one: Report, horizon: int, y: int) -> tuple[list[str], int]:
 
 
 def _chosen(one: Report) -> list[Shown]:
-    """A bad run, the middle one and a good one; fewer where there are fewer."""
-    ordered = sorted(one.runs, key=lambda run: ratio(run, one.conditions.horizon.ms))
-    last = len(ordered) - 1
-    places = dict.fromkeys((round(last * 0.1), round(last * 0.5), round(last * 0.9)))
-    return [Shown(_seed(ordered[place]), ordered[place]) for place in places]
+    return [Shown(_seed(run), run) for run in typical(one)]
 
 
 def _seed(run: Run) -> str:

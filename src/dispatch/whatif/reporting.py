@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from msgspec.structs import replace
@@ -12,9 +12,10 @@ from dispatch.model.job import Job
 from dispatch.model.quantity import Duration
 from dispatch.whatif.advice import Advice, advise
 from dispatch.whatif.conditions import Conditions
-from dispatch.whatif.measures import Summary, figure, ratio, summarize
+from dispatch.whatif.measures import Summary, figure, summarize
 from dispatch.whatif.playing import Run
-from dispatch.whatif.simulating import simulate
+from dispatch.whatif.simulating import Progress, simulate, tallies
+from dispatch.whatif.tally import Tally
 
 MOST_ADVISED = 10
 """Seeds that are played again with the advised interval; the same ones are compared."""
@@ -35,7 +36,7 @@ class Report(NamedTuple):
     job: Job
     conditions: Conditions
     summary: Summary
-    runs: tuple[Run, ...]
+    tallies: tuple[Tally, ...]
     advised: Advised | None
 
 
@@ -46,30 +47,34 @@ def report(
     seeds: Sequence[int | None],
     *,
     processes: int = 1,
-    on_long: Callable[[], None] | None = None,
+    on_progress: Progress | None = None,
 ) -> Report:
     """Simulate the job over these seeds, and sum it up. Raises ``Refused`` where the job has no plan."""
-    runs = simulate(job, conditions, seeds, processes=processes, on_long=on_long)
-    summary = summarize(job, conditions.horizon.ms, runs)
-    advised = _advised(job, conditions, runs, processes)
-    return Report(name, job, conditions, summary, tuple(runs), advised)
+    found = tallies(job, conditions, seeds, processes=processes, on_progress=on_progress)
+    advised = _advised(job, conditions, found, processes)
+    return Report(name, job, conditions, summarize(job, found), tuple(found), advised)
 
 
 def _advised(
-    job: Job, conditions: Conditions, runs: Sequence[Run], processes: int
+    job: Job, conditions: Conditions, found: Sequence[Tally], processes: int
 ) -> Advised | None:
     advice = advise(conditions, job)
     if advice is None:
         return None
-    some = runs[:MOST_ADVISED]
+    some = found[:MOST_ADVISED]
     program = replace(conditions.program, checkpoint_every=Duration.of_ms(advice.daly))
     other = replace(conditions, program=program)
-    seeds = [run.seed for run in some]
-    again = simulate(job, other, seeds, processes=processes)
-    now, then = (
-        figure(ratio(run, conditions.horizon.ms) for run in played).mean for played in (some, again)
-    )
+    again = tallies(job, other, [one.seed for one in some], processes=processes)
+    now, then = (figure(one.ratio for one in played).mean for played in (some, again))
     return Advised(advice, now, then)
+
+
+def typical(one: Report) -> list[Run]:
+    """Play a bad run, the middle one and a good one again, to look at each; fewer where there are fewer."""
+    ordered = sorted(one.tallies, key=lambda tallied: tallied.ratio)
+    last = len(ordered) - 1
+    places = dict.fromkeys(round(last * share) for share in (0.1, 0.5, 0.9))
+    return simulate(one.job, one.conditions, [ordered[place].seed for place in places])
 
 
 def document(one: Report) -> dict[str, Any]:

@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 from dispatch.model.quantity import Duration
 from dispatch.whatif.conditions import ZERO, Conditions
-from dispatch.whatif.measures import TIMES, Figure, Summary
+from dispatch.whatif.measures import Figure, Summary
 from dispatch.whatif.reporting import Report
+from dispatch.whatif.tally import TIMES
 from dispatch.whatif.weather import LONGEST_MS, Source
 
 WORDS = {
@@ -142,7 +143,16 @@ def _budgets(summary: Summary, of: str) -> Sheet:
 def _used_up(seeds: int, of: int, day: Figure | None) -> str:
     if day is None:
         return "never"
-    return f"in {seeds} of {of} seeds, on day {day.p50:.1f} ({day.p10:.1f} to {day.p90:.1f})"
+    few, half, most = (f"{one:.1f}" for one in (day.p10, day.p50, day.p90))
+    spread = "" if few == most else f" ({few} to {most})"
+    return f"in {seeds} of {of} seeds, on day {half}{spread}"
+
+
+def _on_days(day: Figure) -> str:
+    half, most = f"{day.p50:.1f}", f"{day.p90:.1f}"
+    if half == most:
+        return f"on day {half}"
+    return f"on day {half} in half of them, by day {most} in nine of ten"
 
 
 def percent(share: float) -> str:
@@ -164,8 +174,7 @@ def _endings(summary: Summary) -> Iterator[str]:
             continue
         because = f": {row.why}" if row.why else ""
         yield (
-            f"{OUTCOMES[row.outcome]} in {row.seeds} of {summary.seeds} seeds, on day {row.day.p50:.1f} in half of them,"
-            f" by day {row.day.p90:.1f} in nine of ten{because}"
+            f"{OUTCOMES[row.outcome]} in {row.seeds} of {summary.seeds} seeds, {_on_days(row.day)}{because}"
         )
 
 
@@ -183,8 +192,7 @@ def _limits(summary: Summary) -> Iterator[str]:
     for name, limit, used_up, day in limits:
         if day is not None and used_up > summary.seeds / 2:
             yield (
-                f"{name} has used up its limit of {limit} in {used_up} of {summary.seeds} seeds, by day {day.p50:.1f} in half"
-                f" of these, by day {day.p90:.1f} in nine of ten"
+                f"{name} has used up its limit of {limit} in {used_up} of {summary.seeds} seeds, {_on_days(day)}"
             )
 
 

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from dispatch.cli.options import Common, common_options
 from dispatch.cli.session import configuration
 from dispatch.cli.simulated import (
+    Progress,
     conditions_of,
     partitioned,
     perhaps_never,
@@ -27,6 +28,7 @@ from dispatch.model.errors import NotFound
 from dispatch.model.job import Job
 from dispatch.shell.config import Config
 from dispatch.shell.files import load_job
+from dispatch.whatif.conditions import Conditions
 from dispatch.whatif.page import page
 from dispatch.whatif.picture import picture
 from dispatch.whatif.reporting import Report, document, report
@@ -212,15 +214,26 @@ def command(
     count: list[int | None] = [*range(seed, seed + seeds)]
     if any(one.gaps for one in conditions.sources):
         count[0] = None  # the history as it was recorded
-    reports = [
-        report(name, job, conditions, count, processes=_processes(), on_long=lambda: note("simulating …"))
-        for name, job in jobs
-    ]  # fmt: skip
+    reports = _reports(jobs, conditions, count)
     _draw(reports, svg, html)
     if common.as_json:
         emit({"policies": [document(one) for one in reports]})
     else:
         say(report_lines(reports, width()))
+
+
+def _reports(
+    jobs: Sequence[tuple[str, Job]], conditions: Conditions, seeds: Sequence[int | None]
+) -> list[Report]:
+    found: list[Report] = []
+    with Progress(len(jobs), len(seeds)) as progress:
+        for name, job in jobs:
+            processes = _processes()
+            found.append(
+                report(name, job, conditions, seeds, processes=processes, on_progress=progress.tell)
+            )
+            progress.next_policy()
+    return found
 
 
 def _jobs(
