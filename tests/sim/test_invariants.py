@@ -307,6 +307,21 @@ def test_s8_sees_a_controller_that_is_blamed_and_forgot_nothing(cause: Cause) ->
     assert invariants.wrong_cause(told.history, told.write(decided(cause=cause))) is None
 
 
+def test_s8_sees_a_launch_that_is_said_to_be_refused_and_was_not() -> None:
+    told = Told(*opened())
+    fenced = told.write(decided(cause=Cause.FENCED))
+    told.history.forgetful = True
+    assert invariants.wrong_cause(told.history, fenced)
+    told.history.forgetful = False
+    told.history.begin(
+        "another", execution(1, 1, 0), T0
+    )  # as where a person has opened it, and nobody saw
+    assert invariants.wrong_cause(told.history, fenced) is None
+    older = Told(*opened(), *opened(2))
+    older.begin(1)
+    assert invariants.wrong_cause(older.history, older.write(decided(2, cause=Cause.FENCED)))
+
+
 def test_s8_knows_of_launches_that_failed_and_of_cancellations_before_a_start() -> None:
     ref = "ref-1"
     told = Told(*opened())

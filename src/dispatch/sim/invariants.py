@@ -13,6 +13,7 @@ from itertools import chain
 from dispatch.adapters.memory.records import Execution
 from dispatch.adapters.memory.slurm_reading import by_exit
 from dispatch.model.answers import Action
+from dispatch.model.epoch import Epoch
 from dispatch.model.journal import (
     Accepted,
     Adopted,
@@ -281,7 +282,9 @@ def wrong_cause(history: History, new: Written) -> str | None:
 def _compare(history: History, verdict: Verdict, submission: int, restarts: int) -> str | None:
     if verdict.cause is Cause.UNKNOWN:
         return None
-    if verdict.cause in (Cause.FORGOTTEN, Cause.FENCED):
+    if verdict.cause is Cause.FENCED:
+        return None if _was_taken(history, Epoch(submission, restarts)) else "no ticket was taken"
+    if verdict.cause is Cause.FORGOTTEN:
         if history.forgetful or history.set_back:
             return None
         return f"{verdict.cause} is recorded, and the controller forgot nothing"
@@ -295,6 +298,15 @@ def _compare(history: History, verdict: Verdict, submission: int, restarts: int)
         return None
     shown = ", ".join(str(cause or "a success") for cause in true) or "nothing that ran"
     return f"submission {submission}.{restarts} is recorded as {verdict.cause}, and was {shown}"
+
+
+def _was_taken(history: History, epoch: Epoch) -> bool:
+    """Whether the start ticket of an epoch was taken, by another object or by a launch that the controller forgot (12, O4)."""
+    recorded = _recorded(history, epoch.submission)
+    return any(
+        begun.execution.epoch >= epoch and (history.forgetful or begun.ref != recorded)
+        for begun in history.begun
+    )
 
 
 def _true_causes(history: History, submission: int, restarts: int) -> Iterator[Cause | None]:
