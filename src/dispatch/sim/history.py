@@ -106,19 +106,3 @@ class History:
     def header(self) -> Accepted:
         """The header of the record."""
         return self.events(Accepted)[0]
-
-
-def tell(entry: Entry) -> str:
-    """Tell an event in one line."""
-    fields = {
-        name: value
-        for name in entry.event.__struct_fields__
-        if (value := getattr(entry.event, name)) not in (None, "", ())
-        and name not in ("job", "plan", "declarations", "observation", "cluster", "spec_hash")
-    }
-    seen = getattr(entry.event, "observation", None)
-    if seen is not None:
-        fields["seen"] = (
-            f"{seen.state} {seen.cause or ''} R{seen.restarts} gate {seen.gate} {seen.hold or ''}"
-        )
-    return f"{entry.version}: {type(entry.event).__name__} {fields}"

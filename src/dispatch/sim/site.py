@@ -23,7 +23,7 @@ from dispatch.sim import invariants, rules
 from dispatch.sim.acts import react, strike
 from dispatch.sim.chance import Chance, Stream
 from dispatch.sim.coverage import Coverage
-from dispatch.sim.history import Begun, History, tell
+from dispatch.sim.history import Begun, History
 from dispatch.sim.hosts import HostClock
 from dispatch.sim.jobs import random_job
 from dispatch.sim.options import Line, Options, Violation
@@ -32,6 +32,7 @@ from dispatch.sim.process import Process
 from dispatch.sim.records import Kept, Records
 from dispatch.sim.scheduler import Scheduler
 from dispatch.sim.settings import random_settings
+from dispatch.sim.telling import tell
 from dispatch.sim.upgrading import upgrades
 from dispatch.sim.weather import Faults, Weather
 from dispatch.testing.clock import START
