@@ -112,6 +112,30 @@ def test_a_picture_and_a_page_are_written(place: Path) -> None:
     assert "written: a.svg" in said.err
 
 
+def test_a_place_where_nothing_can_be_written_is_refused_before_the_work(place: Path) -> None:
+    said = simulate(*WEATHER, "--svg", "no/where.svg")
+    assert said.code == Exit.USAGE
+    assert said.out == ""
+    assert not list(place.glob("no*"))
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no disk that is always full")
+@pytest.mark.usefixtures("place")
+def test_a_disk_that_is_full_takes_nothing_of_what_was_told() -> None:
+    said = simulate(*WEATHER, "--html", "/dev/full")
+    assert said.code == Exit.USAGE
+    assert "What each rule did" in said.out
+    assert "No space left" in said.err
+
+
+def test_a_history_without_a_failure_is_told_by_its_name(place: Path) -> None:
+    rows = "JobID|State|Start|End|NNodes\n1|COMPLETED|2026-01-01T00:00:00|2026-01-02T00:00:00|8\n"
+    (place / "past").write_text(rows)
+    said = simulate("--history", "past")
+    assert said.code == Exit.USAGE
+    assert "past tells of no failure" in said.err
+
+
 @pytest.mark.usefixtures("place")
 def test_partitions_have_failures_and_queues_of_their_own() -> None:
     said = simulate(
@@ -149,8 +173,8 @@ def test_a_history_is_told_with_what_was_left_out_of_it(place: Path) -> None:
     (place / "past").write_text("\n".join(["JobID|State|Submit|Start|End|NNodes|ExitCode", *rows]))
     said = simulate("--history", "past", "--days", "9", "--seeds", "3")
     assert "1 that never started or have not ended are left out" in said.err
-    assert "NodeLost: 1 in the history, once in 24d of each node" in said.out
-    assert "Preempted: 1 in the history, once in 3d" in said.out
+    assert "NodeLost: 1 in the history (too few to rely on), once in 24d of each node" in said.out
+    assert "Preempted: 1 in the history (too few to rely on), once in 3d" in said.out
     said = simulate(
         "--history",
         "past",
@@ -192,15 +216,17 @@ def test_a_job_of_so_much_work_finishes() -> None:
         (["--repair-time", "-1h"], Exit.USAGE, "a duration such as 90s"),
         (["--checkpoint-every", "0s", *WEATHER], Exit.USAGE, "above 0s"),
         (["--work", "0s", *WEATHER], Exit.USAGE, "--work must be above 0s"),
-        (["--days", "0"], Exit.USAGE, "--days"),
-        (["--seeds", "0"], Exit.USAGE, "--seeds"),
-        (["--nodes", "0"], Exit.USAGE, "--nodes"),
+        (["--days", "0"], Exit.USAGE, "'--days': '0' is no whole number from 1 to 3650"),
+        (["--seeds", "1.5"], Exit.USAGE, "'--seeds': '1.5' is no whole number from 1 to 100000"),
+        (["--nodes", "many"], Exit.USAGE, "'--nodes': 'many' is no whole number"),
+        (["--spares", "9" * 5000], Exit.USAGE, "is no whole number"),
         (["--exit-on-signal", "0"], Exit.USAGE, "--exit-on-signal"),
         (["--history", "missing"], Exit.NOT_FOUND, "There is no file missing"),
         (["--history", "job.yaml"], Exit.USAGE, "sacct"),
         (["--policy", "nobody", *WEATHER], Exit.NOT_FOUND, "There is no policy 'nobody' (known: hasty, patient"),
         (["--policy", "a", "--policy", "b", "--policy", "c", "--policy", "d", "--policy", "e"], Exit.USAGE, "At most 4"),
-        (["--svg", "no/where.svg", *WEATHER], Exit.USAGE, "--svg: no/where.svg cannot be written"),
+        (["--svg", "no/where.svg", *WEATHER], Exit.USAGE, "--svg: no/where.svg cannot be written: there is no directory no"),
+        (["--html", ".", *WEATHER], Exit.USAGE, "--html: . cannot be written: it is a directory"),
     ],
 )  # fmt: skip
 def test_a_wrong_word_has_its_answer(words: list[str], code: Exit, told: str) -> None:
@@ -235,7 +261,7 @@ def test_our_own_records_are_a_history(bench: Bench) -> None:
     for history in ("records.db", "shown.json"):
         said = simulate("--history", history, "--seeds", "3", "--days", "5")
         assert said.code == Exit.OK, said.err
-        assert re.search(r"Preempted: \d in the history, once in 2h", said.out)
+        assert re.search(r"Preempted: \d in the history .too few to rely on., once in 2h", said.out)
 
 
 class Terminal(StringIO):

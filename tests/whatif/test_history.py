@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ from dispatch.whatif.measures import figure
 from dispatch.whatif.simulating import simulate
 from dispatch.whatif.tally import ratio
 from dispatch.whatif.weather import Gap
+from docs.blocks import ROOT
 from whatif.makers import DAY, HOUR, conditions, fixed, job, once_in, span
 
 HEADS = "JobID|State|Submit|Start|End|NNodes|ExitCode"
@@ -161,6 +163,62 @@ def test_exit_codes_are_numbers_or_wrapped_ones(place: Path) -> None:
     for code in (wrapped, {"return_code": 3}):
         found = read_history(sacct(place, one_job(state="FAILED", exit_code=code))).executions
         assert (found[0].cause, found[0].exit_code) == (Cause.NON_ZERO_EXIT, 3)
+
+
+def test_a_signal_is_told_as_old_and_new_releases_print_it(place: Path) -> None:
+    old = {
+        "status": "SIGNALED",
+        "return_code": None,
+        "signal": {"signal_id": 11, "name": "Segmentation fault"},
+    }
+    new = {
+        "return_code": {"set": False, "number": 0},
+        "signal": {"id": {"set": True, "number": 11}, "name": "SEGV"},
+    }
+    for code in (old, new):
+        found = read_history(sacct(place, one_job(state="FAILED", exit_code=code))).executions
+        assert (found[0].cause, found[0].signal) == (Cause.SIGNALLED, "SEGV")
+
+
+SAMPLES = sorted((ROOT / "tests/adapters/slurm/samples").glob("*/*.accounting.json"))
+NEVER_RAN = {"deadline", "depnever", "nokill", "pending", "prologfail-requeued-held"}
+"""Samples of jobs that never started, or have not ended."""
+
+
+def is_of_a_run(sample: Path) -> bool:
+    return sample.name.removesuffix(".accounting.json") not in NEVER_RAN
+
+
+@pytest.mark.parametrize(
+    "sample", [one for one in SAMPLES if is_of_a_run(one)], ids=lambda path: path.name
+)
+def test_what_a_real_sacct_printed_is_read(sample: Path) -> None:
+    assert read_history(sample).executions
+
+
+@pytest.mark.parametrize("name", sorted(NEVER_RAN))
+def test_what_a_real_sacct_printed_of_jobs_that_never_ran_is_told_so(name: str) -> None:
+    [sample] = [one for one in SAMPLES if one.name == f"{name}.accounting.json"]
+    with pytest.raises(Invalid, match="that never started or have not ended are left out"):
+        read_history(sample)
+
+
+def test_many_kinds_of_a_real_release_are_told_apart() -> None:
+    [sample] = [path for path in SAMPLES if path.parent.name == "24.11"]
+    causes = Counter(past.cause for past in read_history(sample).executions)
+    assert causes == {Cause.NON_ZERO_EXIT: 2, Cause.SIGNALLED: 2, Cause.CANCELLED: 2, None: 1}
+
+
+def test_thousands_of_nodes_are_read_as_sacct_shortens_them(place: Path) -> None:
+    row = "1|NODE_FAIL|Unknown|2026-01-01T00:00:00|2026-01-01T02:00:00|{}|0:0"
+    assert read_history(table(place, row.format("2K"))).executions[0].nodes == 2048
+    assert faults(table(place, row.format("2M"))) == ["NNodes"]
+    assert faults(table(place, row.format("999999K"))) == ["NNodes"]
+
+
+def test_jobs_that_never_waited_make_a_queue_without_a_wait(place: Path) -> None:
+    row = "1|NODE_FAIL|2026-01-01T00:00:00|2026-01-01T00:00:00|2026-01-01T02:00:00|1|0:0"
+    assert queue_wait_of(read_history(table(place, row)).executions) == fixed("0s")
 
 
 @pytest.mark.parametrize(

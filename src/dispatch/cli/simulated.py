@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
@@ -38,6 +39,19 @@ def within_horizon(text: str) -> Duration:
     read = duration(text)
     if read > LONGEST:
         _refuse(f"{text!r} is more than {LONGEST}.")
+    return read
+
+
+def whole(least: int, most: int) -> Callable[[str], int]:
+    """Read a whole number in these bounds; click's own words call nonsense "not a valid integer range"."""
+
+    def read(text: str) -> int:
+        digits = text.strip()
+        short = digits.isascii() and digits.isdigit() and len(digits) < len(str(most)) + 9
+        if not short or not least <= int(digits) <= most:
+            _refuse(f"{text[:40]!r} is no whole number from {least} to {most}.")
+        return int(digits)
+
     return read
 
 
@@ -89,6 +103,11 @@ def conditions_of(
     # One of a partition that never strikes stands there in place of that for all others.
     sources = tuple(one for one in sources if one.mean is not None or one.gaps or one.partition)
     if not any(one.mean is not None or one.gaps for one in sources):
+        if history is not None and not recorded:
+            raise click.UsageError(
+                f"{history} tells of no failure, and no option says what else goes wrong: give --node-mtbf,"
+                " --preempt-every or --program-mtbf."
+            )
         raise click.UsageError(
             "Nothing is said to go wrong: give --node-mtbf, --preempt-every, --program-mtbf or --history."
         )
@@ -242,6 +261,20 @@ def _laid_out(sheet: Sheet, most: int | None) -> list[str]:
 
 
 # --- files
+
+
+def check_writable(path: Path, option: str) -> None:
+    """Refuse a place where nothing can be written, before any work is done for it. Raises ``Invalid``."""
+    parent = path.parent
+    if path.is_dir():
+        reason = "it is a directory"
+    elif not parent.is_dir():
+        reason = f"there is no directory {parent}"
+    elif not os.access(path if path.exists() else parent, os.W_OK):
+        reason = "permission denied"
+    else:
+        return
+    raise Invalid(f"{option}: {path} cannot be written: {reason}.", todo="Check the path.")
 
 
 def write_file(path: Path, text: str, option: str) -> None:

@@ -35,6 +35,9 @@ OUTCOMES = {
     "endless": "cut off",
 }
 
+FEW = 5
+"""Failures in a history, below which their mean is a guess: of four it may be out by half."""
+
 
 class Sheet(NamedTuple):
     """A table: its title, its headings, its rows of text."""
@@ -262,4 +265,5 @@ def _source(one: Source) -> str:
     if not times:
         return f"{what}: never"
     mean = rounded(min(round(one.mean_ms), LONGEST_MS))
-    return f"{what}: {times} in the history, once in {mean}{each}"
+    few = " (too few to rely on)" if times < FEW else ""
+    return f"{what}: {times} in the history{few}, once in {mean}{each}"

@@ -14,11 +14,13 @@ from dispatch.cli.options import Common, common_options
 from dispatch.cli.session import configuration
 from dispatch.cli.simulated import (
     Progress,
+    check_writable,
     conditions_of,
     partitioned,
     perhaps_never,
     report_lines,
     spread,
+    whole,
     within_horizon,
     write_file,
 )
@@ -50,7 +52,7 @@ LARGEST_SEED = 1 << 53
 )
 @click.option(
     "--nodes",
-    type=click.IntRange(1, 100_000),
+    type=whole(1, 100_000),
     metavar="N",
     help="So many nodes, whatever the file says.",
 )
@@ -76,8 +78,8 @@ LARGEST_SEED = 1 << 53
 )
 @click.option(
     "--program-exit-code",
-    type=click.IntRange(1, 255),
-    default=1,
+    type=whole(1, 255),
+    default="1",
     metavar="CODE",
     help="With this exit code; 1 if not given.",
 )
@@ -103,7 +105,7 @@ LARGEST_SEED = 1 << 53
 )
 @click.option(
     "--spares",
-    type=click.IntRange(0, 100_000),
+    type=whole(0, 100_000),
     metavar="N",
     help="Nodes that the job may use beside those that it needs; as many again if not given.",
 )
@@ -143,7 +145,7 @@ LARGEST_SEED = 1 << 53
 )
 @click.option(
     "--exit-on-signal",
-    type=click.IntRange(1, 255),
+    type=whole(1, 255),
     metavar="CODE",
     help="The program saves at the signal of signalBefore, and exits with this code.",
 )
@@ -155,7 +157,7 @@ LARGEST_SEED = 1 << 53
 )
 @click.option(
     "--days",
-    type=click.IntRange(1, 3650),
+    type=whole(1, 3650),
     metavar="N",
     help="Simulate so many days; 30 if not given, or twenty times --work.",
 )
@@ -167,15 +169,15 @@ LARGEST_SEED = 1 << 53
 )
 @click.option(
     "--seeds",
-    type=click.IntRange(1, 100_000),
-    default=100,
+    type=whole(1, 100_000),
+    default="100",
     metavar="N",
     help="How many runs; 100 if not given.",
 )
 @click.option(
     "--seed",
-    type=click.IntRange(0, LARGEST_SEED),
-    default=1,
+    type=whole(0, LARGEST_SEED),
+    default="1",
     metavar="N",
     help="The first seed; the same seeds give the same answer, to the letter.",
 )
@@ -214,12 +216,16 @@ def command(
     count: list[int | None] = [*range(seed, seed + seeds)]
     if any(one.gaps for one in conditions.sources):
         count[0] = None  # the history as it was recorded
+    for place, option in ((svg, "--svg"), (html, "--html")):
+        if place is not None:
+            check_writable(place, option)
     reports = _reports(jobs, conditions, count)
-    _draw(reports, svg, html)
     if common.as_json:
         emit({"policies": [document(one) for one in reports]})
     else:
         say(report_lines(reports, width()))
+    # Last, so that a full disk takes nothing of what was told.
+    _draw(reports, svg, html)
 
 
 def _reports(

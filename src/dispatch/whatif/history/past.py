@@ -72,4 +72,5 @@ def queue_wait_of(executions: Iterable[Past]) -> Spread | None:
     waits = [past.queued for past in executions if past.queued is not None]
     if not waits:
         return None
-    return Spread(mean=Duration.of_ms(sum(waits) // len(waits)), exponential=True)
+    mean = sum(waits) // len(waits)
+    return Spread(mean=Duration.of_ms(mean), exponential=mean > 0)

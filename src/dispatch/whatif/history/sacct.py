@@ -22,6 +22,7 @@ COLUMNS = "JobID,State,Submit,Start,End,NNodes,ExitCode"
 HOW = f"Print it with `sacct --json`, or with `sacct -P -X -o {COLUMNS}`."
 
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d")
+_COUNT = re.compile(r"([0-9]{1,6})(K?)")
 _EXIT = re.compile(r"(\d{1,3}):(\d{1,3})")
 _NO_TIME = frozenset({"", "Unknown", "None", "N/A", "NONE"})
 _NODES = ("NNodes", "AllocNodes")
@@ -115,7 +116,8 @@ def _read_row(reader: _Reader, row: Mapping[str, str], line: int) -> None:
         times.append(seconds)
     name = next(name for name in _NODES if name in row)
     count = row[name].strip()
-    if not (count.isascii() and count.isdigit() and len(count) < 7 and int(count) <= MOST_NODES):
+    nodes = _nodes(count)
+    if nodes is None or nodes > MOST_NODES:
         reader.fault(name, count, f"a whole number up to {MOST_NODES}", line)
         return
     code = row.get("ExitCode", "").strip() or "0:0"
@@ -123,7 +125,13 @@ def _read_row(reader: _Reader, row: Mapping[str, str], line: int) -> None:
     if match is None or max(int(match[1]), int(match[2])) > LARGEST_CODE:
         reader.fault("ExitCode", code, "a status and a signal such as 0:0 or 1:0", line)
         return
-    reader.add(row["State"].strip(), (int(match[1]), int(match[2])), times, max(int(count), 1))
+    reader.add(row["State"].strip(), (int(match[1]), int(match[2])), times, max(nodes, 1))
+
+
+def _nodes(text: str) -> int | None:
+    """A count as sacct prints it: 2048 are ``2K``, unless it is told not to convert."""
+    match = _COUNT.fullmatch(text)
+    return int(match[1]) * (1024 if match[2] else 1) if match else None
 
 
 def _seconds(text: str) -> int | None:
@@ -171,7 +179,8 @@ def _read_job(reader: _Reader, job: object, path: str) -> None:
         reader.fault(f"{path}.allocation_nodes", found, f"a whole number up to {MOST_NODES}")
         return
     status = _number(_get(job, "exit_code", "return_code")) or 0
-    signal = _number(_get(job, "exit_code", "signal", "id")) or 0
+    told = _get(job, "exit_code", "signal")
+    signal = _number(_get(told, "id")) or _number(_get(told, "signal_id")) or 0  # until 23.02
     if not (0 <= status <= LARGEST_CODE and 0 <= signal <= LARGEST_CODE):
         reader.fault(f"{path}.exit_code", _get(job, "exit_code"), "a status and a signal")
         return
