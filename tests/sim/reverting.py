@@ -11,13 +11,14 @@ from msgspec.structs import replace
 
 from dispatch.adapters.memory import Env
 from dispatch.adapters.memory.records import Stage
-from dispatch.core import ending, folding, reading, starting
+from dispatch.adapters.memory.slurm_writing import SlurmWrites
+from dispatch.core import ending, folding, reading, starting, stopping
 from dispatch.core.sighting import move_of
-from dispatch.core.situation import Situation, final_verdict
+from dispatch.core.situation import Situation, final_verdict, known_as
 from dispatch.model.policy import HOLD_BY_CESSATION
 from dispatch.model.quantity import Duration
 from dispatch.model.status import Gate, HoldSeen, Observation, Verdict
-from dispatch.model.view import ObjectView, Sighting
+from dispatch.model.view import JobView, ObjectView, Sighting
 
 
 @contextmanager
@@ -31,13 +32,24 @@ def put(module: ModuleType | type, name: str, value: Any) -> Generator[None]:
         setattr(module, name, before)
 
 
-def release_beneath_another_hold() -> AbstractContextManager[None]:
+@contextmanager
+def release_beneath_another_hold() -> Generator[None]:
     """Release our hold though somebody else holds the object too: the gate comes back, and reads as forgotten."""
 
     def whatever_else_holds_it(hold: HoldSeen, _: Gate) -> bool:
         return hold.instance is not None
 
-    return put(starting, "_held_by_us_alone", whatever_else_holds_it)
+    release = SlurmWrites.release
+
+    def with_its_gate(self: Any, item: Any, instance: int, *, opened: bool) -> Any:
+        del opened
+        return release(self, item, instance, opened=False)
+
+    with (
+        put(starting, "_held_by_us_alone", whatever_else_holds_it),
+        put(SlurmWrites, "release", with_its_gate),
+    ):
+        yield
 
 
 def blame_the_controller_for_what_is_gone() -> AbstractContextManager[None]:
@@ -98,6 +110,34 @@ def purge_what_is_being_cleaned_up() -> AbstractContextManager[None]:
     return put(Env, "purge_now", as_it_was_seen_last)
 
 
+def take_what_waits_under_our_hold_for_opened() -> AbstractContextManager[None]:
+    """Adopt what waits under our hold without a gate as opened: an administrator's hold may have taken the gate's flag."""
+
+    def no_doubt(_: Observation) -> tuple[()]:
+        return ()
+
+    return put(reading, "_doubts", no_doubt)
+
+
+@contextmanager
+def let_two_of_one_number_block_each_other() -> Generator[None]:
+    """Neither adopt nor stop a second object of a number: what waits under our hold then waits for ever."""
+
+    def has_nobody(s: Situation, seen: Observation) -> bool:
+        return seen.key.submission not in s.view.objects
+
+    superseded = stopping._is_superseded
+
+    def unless_unknown(view: JobView, seen: Observation) -> bool:
+        return known_as(view, seen) is not None and superseded(view, seen)
+
+    with (
+        put(reading, "_may_have_its_number", has_nobody),
+        put(stopping, "_is_superseded", unless_unknown),
+    ):
+        yield
+
+
 MISTAKES: dict[str, Callable[[], AbstractContextManager[None]]] = {
     mistake.__name__: mistake
     for mistake in (
@@ -107,5 +147,7 @@ MISTAKES: dict[str, Callable[[], AbstractContextManager[None]]] = {
         take_a_lost_gate_for_an_open,
         place_a_hold_beneath_a_higher_one,
         purge_what_is_being_cleaned_up,
+        take_what_waits_under_our_hold_for_opened,
+        let_two_of_one_number_block_each_other,
     )
 }

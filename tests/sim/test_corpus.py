@@ -26,6 +26,7 @@ def read(place: Path) -> tuple[dict[str, Any], Options]:
         absent=frozenset(case["absent"]),
         only=frozenset(case["only"]),
         climate=climate_of(case.get("climate", {})),
+        patience=Duration.parse(case.get("patience", "3h")),
     )
     return case, options
 
