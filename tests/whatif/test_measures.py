@@ -9,6 +9,7 @@ import pytest
 from dispatch.model.answers import Action
 from dispatch.model.job import Job
 from dispatch.model.policy import Limits, Trigger
+from dispatch.model.quantity import Duration
 from dispatch.model.status import Cause
 from dispatch.whatif.conditions import Program
 from dispatch.whatif.measures import Summary, figure, summarize
@@ -55,7 +56,9 @@ def varied(seeds: int = 4) -> list[Run]:
 
 
 def summed_up(made: Job, horizon: int, runs: Sequence[Run]) -> Summary:
-    return summarize(made, [tally(made, horizon, run) for run in runs])
+    return summarize(
+        made, [tally(made, conditions(horizon=Duration.of_ms(horizon)), run) for run in runs]
+    )
 
 
 def test_a_figure_has_the_mean_and_the_spread() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import cache
+from itertools import pairwise
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -12,9 +13,12 @@ import pytest
 from dispatch.model.policy import Limits
 from dispatch.model.status import Cause
 from dispatch.whatif.conditions import Program
+from dispatch.whatif.drawing import BIG, SMALL, is_dark, shortened, text, ticks, width_of
 from dispatch.whatif.page import page
-from dispatch.whatif.picture import picture, text
+from dispatch.whatif.picture import picture
 from dispatch.whatif.reporting import Report, report
+from dispatch.whatif.tally import POINTS
+from dispatch.whatif.weather import Source
 from whatif.makers import conditions, job, once_in, policy, rule, span
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -126,7 +130,88 @@ def test_the_same_reports_are_the_same_bytes() -> None:
 
 
 @pytest.mark.parametrize("days", ["1d", "20d", "200d"])
-def test_the_axis_has_a_dozen_days_at_the_most(days: str) -> None:
+def test_each_axis_has_a_dozen_marks_at_the_most_and_tells_its_unit(days: str) -> None:
     labels = [label.text or "" for label in drawn(one("mine", 5000, days)).iter(f"{SVG}text")]
-    shown = [label for label in labels if re.fullmatch(r"day \d+", label)]
-    assert 2 <= len(shown) <= 13
+    assert any(re.fullmatch(r"day [\d.]+", label) for label in labels)
+    assert "100 %" in labels
+    assert 6 <= len([label for label in labels if re.fullmatch(r"[\d.]+", label)]) <= 45
+
+
+@pytest.mark.parametrize("most", [0.001, 0.3, 1, 7, 10, 12, 30, 54, 365, 3650])
+def test_marks_are_round_numbers_within_the_axis(most: float) -> None:
+    marks = ticks(most)
+    assert marks[0] == 0
+    assert most / 3 < marks[-1] <= most * (1 + 1e-9)
+    assert 2 <= len(marks) <= 13
+
+
+NAMES = ("mine", "W" * 200, "数据训练" * 30, "policies/spot/a-rather-long-path-to-a.yaml")
+
+
+def test_no_words_are_wider_than_their_place() -> None:
+    root = drawn(*(one(name) for name in NAMES))
+    wide = float(root.get("width", "0"))
+    for element in root.iter(f"{SVG}text"):
+        size = {"t": 17, "s": SMALL, "b": SMALL, "w": SMALL}.get(element.get("class", ""), BIG)
+        x, long = float(element.get("x", "0")), width_of(element.text or "", size)
+        begin = {"middle": x - long / 2, "end": x - long}.get(element.get("text-anchor", ""), x)
+        # A mark at the end of an axis may hang over by a few letters.
+        assert begin > 0
+        assert begin + long < wide + 10, element.text
+
+
+def test_names_that_begin_alike_are_told_apart() -> None:
+    short = [shortened(f"policies/of/our/group/number-{n}.yaml", 140) for n in (1, 2)]
+    assert short[0] != short[1]
+    assert all(width_of(name) <= 140 for name in short)
+    assert shortened("mine", 140) == "mine"
+
+
+def test_the_work_grows_to_what_the_ratio_tells() -> None:
+    for found in (one(), one("other", 2)):
+        growth = found.summary.growth
+        assert len(growth) == POINTS
+        assert growth[-1].mean == pytest.approx(5 * found.summary.ettr.mean, rel=1e-6)
+        assert all(a.p50 <= b.p50 for a, b in pairwise(growth))
+        assert all(figure.p90 <= 5 * part / POINTS for part, figure in enumerate(growth, 1))
+
+
+def test_thousands_of_executions_are_drawn_as_few_boxes() -> None:
+    short = conditions(once_in("5m"), horizon=span("90d"))
+    many = report("many", job(policy(rule(Cause.PREEMPTED))), short, [1])
+    assert many.summary.executions.mean == 5000
+    found = boxes(drawn(many))
+    assert len(found) < 1500
+    told = [box.findtext(f"{SVG}title") or "" for box in found]
+    assert any(re.match(r"executions 1 to \d+, day 0.00, ran", line) for line in told)
+
+
+@pytest.mark.parametrize(
+    ("sources", "outcome"), [((), "still going on"), ((once_in("1h"),), "given up")]
+)
+def test_a_run_without_failures_and_one_that_is_all_failure_are_drawn(
+    sources: Sequence[Source], outcome: str
+) -> None:
+    found = report("it", job(policy(rule(Cause.PREEMPTED, limit=1))), conditions(*sources, horizon=span("9d")), [1, 2])  # fmt: skip
+    labels = [label.text or "" for label in drawn(found).iter(f"{SVG}text")]
+    assert f"seed 1: {outcome}" in labels
+
+
+def test_a_job_that_finished_is_drawn_to_its_own_end() -> None:
+    made = conditions(once_in("5h"), work=span("4d"), horizon=span("80d"))
+    labels = [label.text or "" for label in drawn(report("it", job(), made, [1, 2, 3])).iter(f"{SVG}text")]  # fmt: skip
+    assert "seed 1: finished" in labels
+    days = [float(label.removeprefix("day ")) for label in labels if label.startswith("day ")]
+    assert all(day < 8 for day in days)
+
+
+def test_each_colour_that_is_drawn_is_named() -> None:
+    root = drawn(one(), one("other", 2))
+    drawn_colours = {box.get("fill") for box in boxes(root)}
+    named = {box.get("fill") for box in root.iter(f"{SVG}rect") if box.get("rx")}
+    assert drawn_colours <= named
+
+
+def test_letters_on_a_box_are_seen() -> None:
+    assert is_dark("#54278f")
+    assert not is_dark("#ffe08a")

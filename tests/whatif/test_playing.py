@@ -368,7 +368,7 @@ def test_long_work_tells_how_far_it_is_and_short_work_tells_nothing() -> None:
         )  # fmt: skip
         assert [done for done, _ in told] == list(range(1, 9 if processes > 1 else 8))
         runs = simulate(job(VARIED), made, seeds)
-        assert found == [tally(job(VARIED), made.horizon.ms, run) for run in runs]
+        assert found == [tally(job(VARIED), made, run) for run in runs]
     told.clear()
     tallies(job(VARIED), made, [1], patience=9.0, on_progress=lambda *one: told.append(one))
     assert told == []

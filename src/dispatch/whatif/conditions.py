@@ -53,6 +53,13 @@ class Conditions(Value):
     work: Duration | None = None
     """How long the job would take if nothing ever went wrong; ``None``: it has no end of its own."""
 
+    @property
+    def window(self) -> Duration:
+        """The time over which the growth of the work is told: all of it, or three times the work, if that is less."""
+        if self.work is None:
+            return self.horizon
+        return Duration.of_ms(min(self.horizon.ms, 3 * self.work.ms))
+
     def wait_in(self, partition: str | None) -> Spread:
         """The wait in that partition's queue."""
         return self.queue_wait.get(partition or "", self.queue_wait.get("", ZERO))

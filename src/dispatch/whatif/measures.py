@@ -84,7 +84,7 @@ class Summary(NamedTuple):
     budgets: tuple[BudgetRow, ...]
     endings: tuple[EndingRow, ...]
     growth: tuple[Figure, ...]
-    """The work that was kept by the end of each of ``POINTS`` parts of the horizon, in days."""
+    """The work that was kept by the end of each of ``POINTS`` parts of the window of the conditions, in days."""
 
 
 def summarize(job: Job, tallies: Sequence[Tally]) -> Summary:

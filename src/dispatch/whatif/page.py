@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dispatch.whatif.picture import text
+from dispatch.whatif.drawing import text
 from dispatch.whatif.reporting import Report
 from dispatch.whatif.sheets import Sheet, sentences, sheets, told_conditions
 
@@ -30,7 +30,6 @@ def page(reports: Sequence[Report], picture: str) -> str:
     return "\n".join([
         head,
         f"<h1>Simulation of {names}</h1>",
-        f"<p>{first.summary.seeds} seeds, {first.job.nodes} nodes.</p>",
         picture.strip(),
         *_list(told),
         *map(_table, sheets(reports)),

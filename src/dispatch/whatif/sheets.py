@@ -228,7 +228,7 @@ def told_conditions(conditions: Conditions) -> list[str]:
     """Tell under which conditions it was simulated: everything that the figures rest on."""
     program, spares = conditions.program, conditions.spares
     every, cost = program.checkpoint_every, program.checkpoint_cost
-    lines = [*map(_source, conditions.sources)]
+    lines = [*map(told_source, conditions.sources)]
     if any(one.per_node for one in conditions.sources):
         beside = "as many again" if spares is None else f"{spares}"
         lines.append(
@@ -255,7 +255,8 @@ def _in(partition: str | None) -> str:
     return f" of partition {partition}" if partition else ""
 
 
-def _source(one: Source) -> str:
+def told_source(one: Source) -> str:
+    """Tell of one kind of failure how often it strikes."""
     code = f" {one.detail.exit_code}" if one.detail.exit_code is not None else ""
     each = " of each node" if one.per_node else ""
     what = f"{one.cause}{code}{_in(one.partition)}"

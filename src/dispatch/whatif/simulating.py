@@ -75,7 +75,7 @@ def tallies(
 
 
 def _tally(job: Job, plan: Plan, conditions: Conditions, seed: int | None) -> Tally:
-    return tally(job, conditions.horizon.ms, play(job, plan, conditions, seed))
+    return tally(job, conditions, play(job, plan, conditions, seed))
 
 
 def _over_seeds(

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from dispatch.model.answers import Action
 from dispatch.model.job import Job
 from dispatch.model.policy import NO_RECOVERY, Budget, Rule
+from dispatch.whatif.conditions import Conditions
 from dispatch.whatif.playing import Run
 
 WAITS = {
@@ -30,7 +31,7 @@ ON_NODES = TIMES[:5]
 """The parts in which the job has its nodes."""
 
 POINTS = 60
-"""Into so many equal parts the horizon is cut, to tell how the work grew."""
+"""Into so many equal parts the window of the conditions is cut, to tell how the work grew."""
 
 
 class Use(NamedTuple):
@@ -53,7 +54,7 @@ class CauseTally(NamedTuple):
 class Tally(NamedTuple):
     """One run. Times are in milliseconds, ``on_nodes`` in node-milliseconds.
 
-    ``growth`` has the work that was kept by the end of each of ``POINTS`` parts of the horizon, in milliseconds on as
+    ``growth`` has the work that was kept by the end of each of ``POINTS`` parts of the window, in milliseconds on as
     many nodes as the job began with. ``actions`` has how often each rule did what.
     """
 
@@ -72,9 +73,9 @@ class Tally(NamedTuple):
     growth: tuple[int, ...]
 
 
-def tally(job: Job, horizon: int, run: Run) -> Tally:
-    """Count a run. ``horizon`` is in milliseconds."""
-    policy = job.policy or NO_RECOVERY
+def tally(job: Job, conditions: Conditions, run: Run) -> Tally:
+    """Count a run."""
+    policy, horizon = job.policy or NO_RECOVERY, conditions.horizon.ms
     return Tally(
         seed=run.seed,
         outcome=run.outcome,
@@ -88,7 +89,7 @@ def tally(job: Job, horizon: int, run: Run) -> Tally:
         rules=tuple(_rule(index, rule, run) for index, rule in enumerate(policy.rules)),
         actions=tuple(_actions(index, run) for index in range(len(policy.rules))),
         budgets=_budgets(job, run),
-        growth=_growth(run, horizon),
+        growth=_growth(run, conditions.window.ms),
     )
 
 
@@ -145,13 +146,13 @@ def _causes(run: Run) -> dict[str, CauseTally]:
     return found
 
 
-def _growth(run: Run, horizon: int) -> tuple[int, ...]:
+def _growth(run: Run, window: int) -> tuple[int, ...]:
     """Spread what an execution kept evenly over its time: what is drawn is weeks, in which a checkpoint is nothing."""
     executions = iter(run.executions)
     one, kept = next(executions, None), 0
     points: list[int] = []
     for part in range(1, POINTS + 1):
-        moment = horizon * part // POINTS
+        moment = window * part // POINTS
         while one is not None and one.ended <= moment:
             kept += one.spent.kept * one.nodes
             one = next(executions, None)
