@@ -5,6 +5,10 @@ from __future__ import annotations
 import pytest
 
 from dispatch.sim import Options, run
+from dispatch.sim.running import is_death
+from dispatch.sim.wire import Wire
+from dispatch.testing.points import Crash
+from sim.reverting import put
 
 CALM = Options(faults=False)
 
@@ -39,3 +43,26 @@ def test_only_the_faults_that_are_named_happen() -> None:
 def test_no_rule_is_broken(seed: int) -> None:
     outcome = run(seed)
     assert outcome.violation is None, str(outcome.violation)
+
+
+@pytest.mark.parametrize("step", [5, 17, 60])
+def test_what_the_end_of_a_run_cuts_short_is_no_finding(step: int) -> None:
+    for seed in range(4):
+        assert run(seed, Options(stop_at=step)).violation is None
+
+
+def test_an_error_at_which_nobody_looks_is_a_finding() -> None:
+    def failing(_: object) -> None:
+        raise LookupError("there is none")
+
+    with put(Wire, "declarations", property(failing)):
+        violation = run(1, CALM).violation
+    assert violation is not None
+    assert violation.rule == "fault"
+    assert "there is none" in violation.what
+
+
+def test_only_the_end_of_a_process_is_its_death() -> None:
+    assert is_death(BaseExceptionGroup("", [Crash(), BaseExceptionGroup("", [Crash()])]))
+    assert not is_death(BaseExceptionGroup("", [Crash(), OSError()]))
+    assert not is_death(None)

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import itertools
-import multiprocessing
 import os
-from collections import Counter
-from collections.abc import Callable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from contextlib import nullcontext
+import re
+from collections import Counter, deque
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing, nullcontext
 from dataclasses import dataclass, field
+from functools import partial
 
 from dispatch.sim.options import Options, Outcome
 from dispatch.sim.running import Mutant, run
+from dispatch.sim.working import is_over, without_interrupts, working
 
 CHUNK = 20
 """Seeds that a worker runs between two reports."""
+AHEAD = 4
+"""Chunks that are handed out for each worker: so far those of others may be ahead of a slow one."""
 
 
 @dataclass
@@ -67,14 +70,22 @@ def kind_of(fault: str) -> str:
     who, colon, what = fault.rpartition(": ")
     if colon:
         return f"{'just after: ' if who.startswith('after ') else ''}{what}"
+    if not _SOMEBODY.match(fault):
+        return fault
     words = fault.split(" ")
     return " ".join(words[2:] if words[1][:1].isdigit() else words[1:])
+
+
+_SOMEBODY = re.compile("[a-z][0-9]")
+"""A job, or a process: ``j1``, ``s2.1``."""
 
 
 def run_some(seeds: range, options: Options, mutant: Mutant = nullcontext) -> Tally:
     """Run these seeds here, up to the first that breaks a rule."""
     tally = Tally()
     for seed in seeds:
+        if is_over():
+            break
         tally.add(run(seed, options, mutant))
         if tally.broken is not None:
             break
@@ -91,33 +102,40 @@ def hunt(
 ) -> Tally:
     """Run these seeds on all cores, up to the first that breaks a rule; ``mutant`` must be a function of a module.
 
-    What other workers are about is finished. ``on_progress`` is told of the tally so far.
+    The tally is of the seeds up to that one, and the same however many ``workers`` there are. ``on_progress`` is told of
+    the tally so far.
     """
     options, workers = options or Options(), workers or os.cpu_count() or 1
     tally = Tally()
-    if workers == 1:
-        for chunk in _chunks(seeds):
-            tally.merge(run_some(chunk, options, mutant))
+    done = _here if workers == 1 else partial(_by_workers, workers)
+    with closing(done(_chunks(seeds), options, mutant)) as some:
+        for one in some:
+            tally.merge(one)
             on_progress(tally)
             if tally.broken is not None:
                 break
-        return tally
-    # Not forked: that would copy a loop, or a lock, of the caller.
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(workers, mp_context=context) as pool:
-        chunks = _chunks(seeds)
-        running: set[Future[Tally]] = {
-            pool.submit(run_some, chunk, options, mutant)
-            for chunk in itertools.islice(chunks, workers)
-        }
-        while running:
-            done, running = wait(running, return_when=FIRST_COMPLETED)
-            for one in done:
-                tally.merge(one.result())
-                on_progress(tally)
-                if tally.broken is None and (more := next(chunks, None)) is not None:
-                    running.add(pool.submit(run_some, more, options, mutant))
     return tally
+
+
+def _here(chunks: Iterator[range], options: Options, mutant: Mutant) -> Generator[Tally]:
+    for chunk in chunks:
+        yield run_some(chunk, options, mutant)
+
+
+def _by_workers(
+    workers: int, chunks: Iterator[range], options: Options, mutant: Mutant
+) -> Generator[Tally]:
+    """Run chunks in processes, and give their tallies in the order of the seeds."""
+    with working(workers) as pool:
+        with without_interrupts():
+            begun = deque(
+                pool.submit(run_some, chunk, options, mutant)
+                for chunk in itertools.islice(chunks, AHEAD * workers)
+            )
+        while begun:
+            yield begun.popleft().result()
+            if (more := next(chunks, None)) is not None:
+                begun.append(pool.submit(run_some, more, options, mutant))
 
 
 def _chunks(seeds: range) -> Iterator[range]:

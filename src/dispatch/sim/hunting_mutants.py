@@ -6,15 +6,14 @@ imported here alone, and only when they are hunted.
 
 from __future__ import annotations
 
-import multiprocessing
-import os
 from collections.abc import Callable
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures import Future, as_completed
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from dispatch.sim.options import Options
 from dispatch.sim.running import run
+from dispatch.sim.working import is_over, without_interrupts, working
 
 if TYPE_CHECKING:
     from dispatch.sim.mutants import Mutant
@@ -50,6 +49,8 @@ def hunt_mutant(name: str, calm: int | None = None) -> Hunted:
     options = mutant.options if calm is None else replace(mutant.options, faults=False)
     most = mutant.seeds if calm is None else calm
     for seed in range(most):
+        if is_over():
+            break
         what = _run_with(mutant, seed, options)
         # What is found without the mutant too is not its own.
         if what and run(seed, options).violation is None:
@@ -77,12 +78,11 @@ def hunt_mutants(
     ``calm``: without any fault, so many seeds each. ``on_found`` is told of each as soon as it is done.
     """
     names = mutant_names()
-    # Not forked: that would copy a loop, or a lock, of the caller.
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(workers or os.cpu_count() or 1, mp_context=context) as pool:
-        hunted: dict[Future[Hunted], str] = {
-            pool.submit(hunt_mutant, name, calm): name for name in names
-        }
+    with working(workers) as pool:
+        with without_interrupts():
+            hunted: dict[Future[Hunted], str] = {
+                pool.submit(hunt_mutant, name, calm): name for name in names
+            }
         for one in as_completed(hunted):
             on_found(one.result())
         done = {name: one.result() for one, name in hunted.items()}

@@ -7,6 +7,7 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from typing import Any
 
 from dispatch.core.folding import fold
 from dispatch.model.codec import to_builtins
@@ -17,8 +18,11 @@ from dispatch.sim.coverage import moves_made, name_of
 from dispatch.sim.options import Options, Outcome
 from dispatch.sim.site import Site
 from dispatch.sim.upgrading import is_refusal
+from dispatch.sim.working import without_interrupts
 from dispatch.testing.loop import SimulatedLoop, SimulationError
+from dispatch.testing.loop.errors import summary
 from dispatch.testing.loop.simulate import run_on
+from dispatch.testing.points import Crash
 
 Mutant = Callable[[], AbstractContextManager[object]]
 """Makes a context within which one thing of dispatch is broken."""
@@ -27,12 +31,19 @@ Mutant = Callable[[], AbstractContextManager[object]]
 def run(seed: int, options: Options | None = None, mutant: Mutant = nullcontext) -> Outcome:
     """Run one seed to its end, or to the first rule that is broken. The same seed gives the same run everywhere.
 
-    ``mutant`` breaks dispatch for as long as the run lasts.
+    ``mutant`` breaks dispatch for as long as the run lasts. Ctrl-C is heard at its end.
     """
     options = options or Options()
     loop = SimulatedLoop(patience=100_000)
     site = Site(seed, options, loop)
-    with mutant(), _listening(site), randomness(site.chance.stream("names").data):
+    loop.set_exception_handler(_told_of_errors(site))
+    # Broken off anywhere, a run would leave coroutines behind, which complain as they are dropped.
+    with (
+        without_interrupts(),
+        mutant(),
+        _listening(site),
+        randomness(site.chance.stream("names").data),
+    ):
         try:
             run_on(loop, _main(site))
         except SimulationError as error:
@@ -78,6 +89,27 @@ async def _weather(site: Site) -> None:
     await liveness.come_to_rest(site)
     site.check_promises()
     site.end()
+
+
+def _told_of_errors(site: Site) -> Callable[[asyncio.AbstractEventLoop, dict[str, Any]], None]:
+    """Make what hears of the errors that nobody looks at: with what a dead process raises on its way up nothing is wrong."""
+
+    def hear(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        if not is_death(context.get("exception")):
+            site.break_rule("fault", summary(context))
+            if site.options.trace:
+                loop.default_exception_handler(context)  # who replays a seed wants the traceback
+
+    return hear
+
+
+def is_death(error: BaseException | None) -> bool:
+    """Whether an error, with all that it groups, says no more than that the process was dead."""
+    match error:
+        case BaseExceptionGroup(exceptions=members):
+            return all(map(is_death, members))
+        case _:
+            return isinstance(error, Crash)
 
 
 @contextmanager

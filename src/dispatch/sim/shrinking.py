@@ -1,10 +1,11 @@
-"""Make a failing seed small: leave out jobs and faults for as long as the same rule is still broken."""
+"""Make a failing seed small: leave out jobs, faults and steps for as long as the same rule is still broken."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from datetime import timedelta
 
 from dispatch.sim.climate import MIXED
 from dispatch.sim.options import Options, Outcome
@@ -12,16 +13,34 @@ from dispatch.sim.running import Mutant, run
 
 MOST_RUNS = 400
 """Runs that a shrinking takes at most."""
+SHORTEST = timedelta(minutes=1)
+"""Below this a storm is not made shorter."""
 
 
 @dataclass(frozen=True)
 class Shrunk:
-    """The smallest case that was found: its options, its outcome, and how many runs that took."""
+    """The smallest case that was found: its options, its outcome, and how many runs that took; ``whole`` is what the seed came to at first."""
 
     seed: int
     options: Options
     outcome: Outcome
     runs: int
+    whole: Outcome
+
+    def __str__(self) -> str:
+        before, after = sizes(self.whole), sizes(self.outcome)
+        sizes_told = (f"{before[name]} {name} to {after[name]}" for name in before)
+        return f"made small in {self.runs} runs: {', '.join(sizes_told)}"
+
+
+def sizes(outcome: Outcome) -> dict[str, int]:
+    """How large a case is: the jobs that were submitted, the faults that happened, and the steps until the rule was broken."""
+    violation = outcome.violation
+    return {
+        "jobs": outcome.ends.total(),
+        "faults": len(outcome.faults),
+        "steps": violation.step if violation else outcome.steps,
+    }
 
 
 class _Attempts:
@@ -34,14 +53,16 @@ class _Attempts:
         self.mutant = mutant
         self.runs = 0
 
-    def succeeds(self, options: Options) -> bool:
-        """Whether a case breaks the same rule; if so it is the smallest so far."""
+    def succeeds(self, options: Options, *, sooner: bool = False) -> bool:
+        """Whether a case breaks the same rule, ``sooner``: in fewer steps; if so it is the smallest so far."""
         if self.runs >= MOST_RUNS:
             return False
         self.runs += 1
         outcome = run(self.seed, options, self.mutant)
         before, now = self.outcome.violation, outcome.violation
         if before is None or now is None or now.rule != before.rule:
+            return False
+        if sooner and now.step >= before.step:
             return False
         self.options, self.outcome = options, outcome
         return True
@@ -66,9 +87,10 @@ def shrink(
         _drop_jobs(tried)
         _drop_supervisors(tried)
         _drop_faults(tried, lambda: on_progress(tried.options))
+        _shorten(tried)
         if tried.options == before:
             break
-    return Shrunk(seed, tried.options, tried.outcome, tried.runs)
+    return Shrunk(seed, tried.options, tried.outcome, tried.runs, outcome)
 
 
 def _drop_jobs(tried: _Attempts) -> None:
@@ -81,6 +103,13 @@ def _drop_jobs(tried: _Attempts) -> None:
 def _drop_supervisors(tried: _Attempts) -> None:
     while tried.options.supervisors > 1:
         if not tried.succeeds(replace(tried.options, supervisors=tried.options.supervisors - 1)):
+            break
+
+
+def _shorten(tried: _Attempts) -> None:
+    """Let the faults cease sooner. That moves all that is drawn over the whole time, so it is kept only where it saves steps."""
+    while tried.options.storm > SHORTEST:
+        if not tried.succeeds(replace(tried.options, storm=tried.options.storm / 2), sooner=True):
             break
 
 
@@ -145,8 +174,10 @@ def _fields(options: Options) -> Iterable[str]:
     yield f"shape=ShapeName.{options.shape.name}"
     yield f"supervisors={options.supervisors}"
     yield f"jobs={options.jobs}"
-    if options.patience != Options.patience:
-        yield f"patience=timedelta(seconds={options.patience.total_seconds():.0f})"
+    for name in ("storm", "patience"):
+        length: timedelta = getattr(options, name)
+        if length != getattr(Options, name):
+            yield f"{name}=timedelta(seconds={length.total_seconds():g})"
     if options.climate != MIXED:
         yield f"climate={options.climate!r}"
     if options.absent:

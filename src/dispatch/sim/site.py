@@ -39,10 +39,6 @@ from dispatch.testing.clock import START
 from dispatch.testing.loop import SimulatedLoop
 
 
-class Over(BaseException):
-    """The run is over: a rule is broken, or it was to stop here. No ``Exception``, so that nothing handles it."""
-
-
 class Site:
     """Everything of one run."""
 

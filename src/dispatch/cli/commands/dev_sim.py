@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 import time
 from collections import Counter
@@ -13,17 +14,16 @@ from typing import Any, cast
 import click
 
 from dispatch.adapters.memory import ShapeName
+from dispatch.cli.commands.dev_sim_asking import check_together
+from dispatch.cli.commands.dev_sim_enumerating import tell_enumerated
 from dispatch.cli.commands.dev_sim_mutants import tell_mutants
 from dispatch.cli.exits import Exit
-from dispatch.cli.options import Common, common_options
-from dispatch.cli.terminal import Cell, clean, emit, say, table, width
-from dispatch.model.errors import Invalid
+from dispatch.cli.options import Common, common_options, duration
+from dispatch.cli.terminal import Cell, clean, emit, note, say, table, width
 from dispatch.sim import Options, Outcome, Tally, hunt, run
 from dispatch.sim.climates import CLIMATES
 from dispatch.sim.coverage import all_moves, all_rows
-from dispatch.sim.enumerating import Case, enumerate_strikes
-from dispatch.sim.scenario import SCENARIOS
-from dispatch.sim.shrinking import Shrunk, as_test, shrink
+from dispatch.sim.shrinking import Shrunk, as_test, shrink, sizes
 
 
 @click.command("sim")
@@ -62,6 +62,12 @@ from dispatch.sim.shrinking import Shrunk, as_test, shrink
     metavar="NAME",
     help="Let one kind of fault come often; with as many jobs as that needs.",
 )
+@click.option(
+    "--storm",
+    type=duration,
+    metavar="TIME",
+    help="How long things go wrong, in virtual time; 40m else, or what the climate needs.",
+)
 @click.option("--calm", is_flag=True, help="No faults at all.")
 @click.option("--shrink", "small", is_flag=True, help="Make a seed that breaks a rule small.")
 @click.option(
@@ -90,7 +96,9 @@ def sim(common: Common, **asked: Any) -> int:
     Whole sites are simulated: clusters, people, supervisors, and everything that can go wrong, each drawn from one seed. S1
     to S9 are checked after every step, liveness at the end. The exit code is 1 where a rule is broken.
     """
-    group = cast("Common | None", click.get_current_context().obj)
+    context = click.get_current_context()
+    check_together(context)
+    group = cast("Common | None", context.obj)
     as_json = common.as_json or (group is not None and group.as_json)
     options = Options(
         shape=ShapeName(asked["shape"]),
@@ -106,23 +114,52 @@ def sim(common: Common, **asked: Any) -> int:
         there = CLIMATES[climate]
         jobs = max(options.jobs, there.jobs)
         options = replace(options, climate=there.climate, storm=there.storm, jobs=jobs)
+    if asked["storm"] is not None:
+        options = replace(options, storm=asked["storm"])
+    _check_labels(options)
     if asked["mutants"]:
         calm = asked["seeds"] if asked["calm"] else None
         return tell_mutants(calm, asked["workers"], as_json=as_json)
     if asked["scenario"] is not None:
-        return _enumerate(asked["scenario"], asked["pairs"], as_json=as_json)
+        return tell_enumerated(asked["scenario"], asked["pairs"], as_json=as_json)
     if (seed := asked["seed"]) is not None:
         return _replay(seed, options, small=asked["small"], as_json=as_json)
     seeds = range(asked["first_seed"], asked["first_seed"] + asked["seeds"])
-    began = time.monotonic()
+    return _hunt(seeds, options, asked["workers"], small=asked["small"], as_json=as_json)
+
+
+def _check_labels(options: Options) -> None:
+    """Refuse jobs that the world has not."""
+    labels = {"k1", *(f"j{number}" for number in range(1, options.jobs + 1))}
+    if unknown := sorted(options.absent - labels):
+        raise click.UsageError(
+            f"There is no job {unknown[0]!r} to leave out; there are j1 to j{options.jobs}, and k1 of another store."
+        )
+
+
+def _hunt(
+    seeds: range, options: Options, workers: int | None, *, small: bool, as_json: bool
+) -> int:
+    """Run seeds up to the first that breaks a rule; at Ctrl-C what was done until then is told."""
+    began, tally, interrupted = time.monotonic(), Tally(), False
+
+    def keep(so_far: Tally) -> None:
+        nonlocal tally
+        tally = so_far
+        show(so_far)
+
     with _bar(len(seeds), shown=not as_json and sys.stderr.isatty()) as show:
-        tally = hunt(seeds, options, workers=asked["workers"], on_progress=show)
-    _tell(tally, options, time.monotonic() - began, as_json=as_json)
-    if tally.broken is None:
-        return Exit.OK
-    if asked["small"]:
+        try:
+            hunt(seeds, options, workers=workers, on_progress=keep)
+        except KeyboardInterrupt:
+            interrupted = True
+    _tell(tally, options, time.monotonic() - began, as_json=as_json, interrupted=interrupted)
+    if tally.broken is not None and small:
         _make_small(tally.broken.seed, options, as_json=as_json)
-    return Exit.ENDED_OTHERWISE
+    if interrupted:
+        note(f"interrupted after {tally.seeds} of {len(seeds)} seeds")
+        return Exit.INTERRUPTED
+    return Exit.OK if tally.broken is None else Exit.ENDED_OTHERWISE
 
 
 @contextmanager
@@ -136,17 +173,22 @@ def _bar(count: int, *, shown: bool) -> Generator[Callable[[Tally], None]]:
 
 
 def replay_line(seed: int, options: Options) -> str:
-    """The command line that replays a seed."""
+    """The command line that replays a seed; where the faults are named, with these alone."""
     words = [f"dispatch dev sim --seed {seed} --shape {options.shape}"]
     words.append(f"--supervisors {options.supervisors} --jobs {options.jobs}")
-    words += [
-        f"--climate {name}" for name, one in CLIMATES.items() if one.climate == options.climate
-    ]
+    climates = {name: one for name, one in CLIMATES.items() if one.climate == options.climate}
+    words += [f"--climate {name}" for name in climates]
+    usual = [one.storm for one in climates.values()] or [Options.storm]
+    if options.storm not in usual:
+        words.append(f"--storm {options.storm.total_seconds():g}s")
+    words += [] if options.faults else ["--calm"]
     words += [f"--without-job {label}" for label in sorted(options.absent)]
+    if options.only is not None:  # no fault at all is one that none is called after
+        words += [f"--only {shlex.quote(fault)}" for fault in sorted(options.only) or [""]]
     return " ".join(words)
 
 
-def _tell(tally: Tally, options: Options, took: float, *, as_json: bool) -> None:
+def _tell(tally: Tally, options: Options, took: float, *, as_json: bool, interrupted: bool) -> None:
     """Tell what many seeds came to."""
     broken = tally.broken
     missed = _missed(tally, options)
@@ -154,6 +196,7 @@ def _tell(tally: Tally, options: Options, took: float, *, as_json: bool) -> None
         emit(
             {
                 "seeds": tally.seeds,
+                "interrupted": interrupted,
                 "steps": tally.steps,
                 "virtualSeconds": round(tally.seconds, 3),
                 "seconds": round(took, 3),
@@ -233,36 +276,14 @@ def _replay(seed: int, options: Options, *, small: bool, as_json: bool) -> int:
         say([clean(str(line)) for line in outcome.trace])
         say(["", *(clean(line) for line in outcome.dump.splitlines()), ""])
         say(f"faults: {', '.join(outcome.faults) or 'none'}")
+        if missing := sorted((options.only or frozenset()) - {"", *outcome.faults}):
+            say(f"asked for, and did not happen: {', '.join(map(clean, missing))}")
         say(clean(str(outcome.violation)) if outcome.violation else "no rule is broken")
     return Exit.OK if outcome.violation is None else Exit.ENDED_OTHERWISE
 
 
 def _traced(options: Options) -> Options:
     return replace(options, trace=True)
-
-
-def _enumerate(name: str, pairs: int, *, as_json: bool) -> int:
-    """Strike at every step of a scenario, or of all."""
-    if name != "all" and name not in SCENARIOS:
-        known = "; ".join(SCENARIOS)
-        raise Invalid(f"There is no scenario {name!r}.", todo=f"Take all, or one of: {known}.")
-    broken: list[Case] = []
-    counts: dict[str, int] = {}
-    for scenario in SCENARIOS.values() if name == "all" else (SCENARIOS[name],):
-        counts[scenario.name] = 0
-        for case in enumerate_strikes(scenario, pairs=pairs):
-            counts[scenario.name] += 1
-            if case.wrong:
-                broken.append(case)
-                if not as_json:
-                    say(clean(str(case)))
-    if as_json:
-        emit({"cases": counts, "violations": [str(case) for case in broken]})
-    else:
-        rows = [(Cell(str(count)), Cell(scenario)) for scenario, count in counts.items()]
-        say(table(("CASES", "SCENARIO"), rows, width()))
-        say(["", f"{sum(counts.values())} cases, {len(broken)} of them break a rule"])
-    return Exit.ENDED_OTHERWISE if broken else Exit.OK
 
 
 def _make_small(seed: int, options: Options, *, as_json: bool) -> int:
@@ -273,8 +294,7 @@ def _make_small(seed: int, options: Options, *, as_json: bool) -> int:
     elif shrunk is None:
         say(f"seed {seed} breaks no rule")
     else:
-        count = len(shrunk.outcome.faults)
-        say(["", f"made small in {shrunk.runs} runs, to {count} faults:", "", as_test(shrunk)])
+        say(["", f"{shrunk}:", "", as_test(shrunk)])
     return Exit.OK if shrunk is None else Exit.ENDED_OTHERWISE
 
 
@@ -282,5 +302,7 @@ def _as_shrunk(shrunk: Shrunk) -> dict[str, Any]:
     return {
         **_as_document(shrunk.outcome, shrunk.options),
         "runs": shrunk.runs,
+        "whole": sizes(shrunk.whole),
+        "small": sizes(shrunk.outcome),
         "test": as_test(shrunk),
     }

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 
 import click
 
 from dispatch.cli.exits import Exit
-from dispatch.cli.terminal import Cell, clean, emit, say, table, width
+from dispatch.cli.terminal import Cell, clean, emit, note, say, table, width
 from dispatch.sim.hunting_mutants import Hunted, hunt_mutants, mutant_names
 
 
@@ -17,24 +19,38 @@ def tell_mutants(calm: int | None, workers: int | None, *, as_json: bool) -> int
 
     The exit code is 0 where all are found. Without faults most are not to be: it is 0 whatever is found then.
     """
-    began = time.monotonic()
-    if as_json or not sys.stderr.isatty():
-        hunted = hunt_mutants(calm=calm, workers=workers)
-    else:
-        names = mutant_names()
-        with click.progressbar(length=len(names), label="mutants", file=sys.stderr) as bar:
-            hunted = hunt_mutants(calm=calm, workers=workers, on_found=lambda _: bar.update(1))
+    began, names = time.monotonic(), mutant_names()
+    hunted: dict[str, Hunted] = {}
+    interrupted = False
+    with _bar(len(names), shown=not as_json and sys.stderr.isatty()) as show:
+
+        def keep(one: Hunted) -> None:
+            hunted[one.name] = one
+            show()
+
+        try:
+            hunt_mutants(calm=calm, workers=workers, on_found=keep)
+        except KeyboardInterrupt:
+            interrupted = True
+    done = [hunted[name] for name in names if name in hunted]
     if as_json:
-        emit(
-            {
-                "mutants": [
-                    {"name": one.name, "found": one.found, "seeds": one.seeds} for one in hunted
-                ]
-            }
-        )
+        told = [{"name": one.name, "found": one.found, "seeds": one.seeds} for one in done]
+        emit({"mutants": told, "interrupted": interrupted})
     else:
-        _tell(hunted, time.monotonic() - began)
-    return Exit.OK if calm is not None or all(one.found for one in hunted) else Exit.ENDED_OTHERWISE
+        _tell(done, time.monotonic() - began)
+    if interrupted:
+        note(f"interrupted after {len(done)} of {len(names)} mutants")
+        return Exit.INTERRUPTED
+    return Exit.OK if calm is not None or all(one.found for one in done) else Exit.ENDED_OTHERWISE
+
+
+@contextmanager
+def _bar(count: int, *, shown: bool) -> Generator[Callable[[], None]]:
+    if not shown:
+        yield lambda: None
+        return
+    with click.progressbar(length=count, label="mutants", file=sys.stderr) as bar:
+        yield lambda: bar.update(1)
 
 
 def _tell(hunted: list[Hunted], took: float) -> None:
