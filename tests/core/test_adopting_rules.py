@@ -28,11 +28,13 @@ from core.builders import (
 from dispatch.model.answers import Action
 from dispatch.model.journal import Verb
 from dispatch.model.policy import Policy, Rule
-from dispatch.model.status import By, Cause, Observation, State
+from dispatch.model.status import By, Cause, Detail, Observation, State
 from dispatch.model.steps import Append, Call
 from dispatch.model.view import JobView, Phase
 
-AGAIN = Policy(rules=(Rule(when=(Cause.CANCELLED, Cause.PREEMPTED), do=Action.RESUBMIT),))
+AGAIN = Policy(
+    rules=(Rule(when=(Cause.CANCELLED, Cause.PREEMPTED, Cause.NODE_LOST), do=Action.RESUBMIT),)
+)
 NEVER_RAN = cancelled(ran_for=None, nodes=())
 
 
@@ -137,10 +139,24 @@ def test_what_runs_is_waited_for_where_another_of_its_number_may_have_run() -> N
     assert row(made) == "await save window"
 
 
+def test_what_ran_and_has_ended_is_adopted_in_place_of_one_that_never_ran() -> None:
+    # Its nodes must be proven clear, and a success of it is the job's.
+    view = record(*opened(), read(NEVER_RAN), policy=AGAIN)
+    lost = ended(cause=Cause.NODE_LOST, ref="twin", detail=Detail(nodes=("n1",)))
+    view, made = settled_step(view, NEVER_RAN, lost, sent=31)
+    assert (view.objects[1].ref, row(made)) == ("twin", "await save window")
+    view, _ = settled_step(view, NEVER_RAN, lost, sent=61)
+    assert view.decisions[-1][1].verdict.cause is Cause.NODE_LOST
+    view, _ = settled_step(view, NEVER_RAN, lost, sent=70, nodes=nodes(n1=False, n2=True))
+    assert view.objects[1].awaiting == ("n1",)
+    assert view.objects[1].ref == "twin"
+
+
 def test_two_that_ended_do_not_take_their_number_from_each_other() -> None:
     view = record(*opened(), read(NEVER_RAN))
     assert row(step(view, NEVER_RAN, cancelled(ref="twin"), sent=10)) == "await save window"
-    assert row(step(view, NEVER_RAN, succeeded(ref="twin"), sent=10)) == "await save window"
+    view = record(*ran(), read(ended()))
+    assert row(step(view, ended(), succeeded(ref="twin"), sent=10)) == "await save window"
 
 
 def test_an_adoption_beneath_a_hold_is_one_append() -> None:

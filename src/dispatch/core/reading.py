@@ -8,7 +8,7 @@ from dispatch.core.situation import Situation, known_as, sweepable
 from dispatch.model.journal import Adopted, AnyEvent, BoundsGrew, Forgot, Observed
 from dispatch.model.status import Cause, Gate, Observation, State
 from dispatch.model.steps import Append, Step
-from dispatch.model.view import ObjectView, Phase
+from dispatch.model.view import JobView, ObjectView, Phase
 
 
 def widen_bounds(s: Situation) -> Step | None:
@@ -104,9 +104,15 @@ def adopt(s: Situation) -> Step | None:
         if not seen.state.ended:
             return Append(events=(adopted, *_doubts(seen)), row="adopt")
         # One that ran and has ended spends its N all the same: its epoch must not repeat, nor a success run again (12, E6).
-        if has_run(seen) and seen.key.submission >= s.view.next_submission:
+        if has_run(seen) and _is_the_first_that_ran(s.view, seen.key.submission):
             return Append(events=(adopted, _observed(s, adopted.submission, seen)), row="adopt")
     return None
+
+
+def _is_the_first_that_ran(view: JobView, submission: int) -> bool:
+    """Whether nothing of that number is known to have run, nor anything of a later one to have been opened."""
+    known = view.objects.get(submission)
+    return submission >= view.next_submission or (known is not None and known.ran is None)
 
 
 def _may_have_its_number(s: Situation, seen: Observation) -> bool:
