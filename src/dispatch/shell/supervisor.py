@@ -26,6 +26,8 @@ log = logging.getLogger("dispatch.supervisor")
 CLAIM = timedelta(seconds=15)
 """Longer than a round takes, and short: the jobs of a supervisor that was killed wait as long for the next."""
 TICK = timedelta(seconds=1)
+AFTER_A_FAILURE = timedelta(seconds=10)
+"""How long a supervisor waits where the records fail: it must not fill a disk that is full with its words."""
 BEAT = timedelta(seconds=10)
 FRESH = timedelta(seconds=40)
 """A supervisor whose last sign of life is older than this is taken for gone."""
@@ -80,14 +82,15 @@ class Supervisor:
         log.info("%s begins, on the records %s", self.id, self.ledger.store.place)
         try:
             while not self.stopping.is_set():
+                wait = TICK
                 try:
                     done = await self.round()
                 except DispatchError as error:
                     log.error("a round failed and is tried again: %s", error)  # noqa: TRY400 - said in words
-                    done = Round(0, None)
+                    done, wait = Round(0, None), AFTER_A_FAILURE
                 if self.on_round is not None:
                     self.on_round(done)
-                await self._pause()
+                await self._pause(wait)
         finally:
             self.ledger.store.unclaim(self.id)
             self.ledger.store.unbeat(self.id)
@@ -116,13 +119,11 @@ class Supervisor:
         for job in due:
             if job.id not in self.ledger.newer:
                 by_cluster.setdefault(job.cluster, []).append(job.id)
-        async with asyncio.TaskGroup() as group:
-            working = [
-                group.create_task(self._work_off(alias, jobs), name=f"cluster {alias}")
-                for alias, jobs in by_cluster.items()
-            ]
+        # Not in a task group: where one cluster fails, the calls of the others are not cut off.
+        working = [self._work_off(alias, jobs) for alias, jobs in by_cluster.items()]
+        looked_at = _all_of(await asyncio.gather(*working, return_exceptions=True))
         await self.sweeper.sweep_if_due()
-        return Round(sum(task.result() for task in working), self._next_due())
+        return Round(sum(looked_at), self._next_due())
 
     async def _work_off(self, alias: str, jobs: list[str]) -> int:
         """Look at those jobs of a cluster that nobody else has claimed, some at once; returns how many they were."""
@@ -145,8 +146,13 @@ class Supervisor:
     async def _advance(self, alias: str, jobs: list[str]) -> None:
         try:
             found = await self.clusters.advance(alias, jobs)
-        except Exception:
-            log.exception("cluster %s: an unforeseen fault; its jobs are looked at again", alias)
+        except Exception as error:
+            if isinstance(error, DispatchError):  # a full disk, say
+                log.error("cluster %s: %s Its jobs are looked at again.", alias, error)  # noqa: TRY400 - said in words
+            else:
+                log.exception(
+                    "cluster %s: an unforeseen fault; its jobs are looked at again", alias
+                )
             found = {job: Standing(job, self._now() + CLAIM) for job in jobs}
         self.ledger.reschedule_all(turns_of(found.values()))
         for job, standing in found.items():
@@ -174,9 +180,9 @@ class Supervisor:
             )
             self._beaten, self._told = now, troubles
 
-    async def _pause(self) -> None:
-        """Wait for the next tick, or for the stop."""
-        sleeping = asyncio.ensure_future(self.ledger.clock.sleep_until(self._now() + TICK))
+    async def _pause(self, wait: timedelta = TICK) -> None:
+        """Wait so long, or for the stop."""
+        sleeping = asyncio.ensure_future(self.ledger.clock.sleep_until(self._now() + wait))
         stopping = asyncio.ensure_future(self.stopping.wait())
         try:
             await asyncio.wait({sleeping, stopping}, return_when=asyncio.FIRST_COMPLETED)
@@ -187,3 +193,11 @@ class Supervisor:
 
     def _now(self) -> datetime:
         return self.ledger.clock.now()
+
+
+def _all_of(results: list[int | BaseException]) -> list[int]:
+    """What all have answered. Raises the first error, once all have come to their end."""
+    for result in results:
+        if isinstance(result, BaseException):
+            raise result
+    return [result for result in results if isinstance(result, int)]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from enum import Enum
 
 from msgspec.structs import replace
 
@@ -37,6 +38,13 @@ class Backup:
 
     entries: dict[str, tuple[Entry, ...]] = field(default_factory=dict[str, tuple[Entry, ...]])
     summaries: dict[str, Summary] = field(default_factory=dict[str, Summary])
+
+
+class Moment(Enum):
+    """When a write fails: nothing is written, or all is, and its writer is told that it failed."""
+
+    BEFORE = "is refused"
+    AFTER = "is there, untold"
 
 
 Written = Callable[[str, Sequence[Entry]], None]
@@ -119,12 +127,18 @@ class RecordsStore:
     """One handle on the records; it implements ``dispatch.spi.store.Store``.
 
     ``point`` is told of each write before and after it, and of each read: where the process is dead it raises, and
-    nothing is read or written.
+    nothing is read or written. ``disk`` raises where a write fails, before or after it.
     """
 
-    def __init__(self, records: Records, point: Callable[[str], None] = lambda _: None) -> None:
+    def __init__(
+        self,
+        records: Records,
+        point: Callable[[str], None] = lambda _: None,
+        disk: Callable[[str, Moment], None] = lambda *_: None,
+    ) -> None:
         self.records = records
         self.point = point
+        self.disk = disk
 
     @property
     def id(self) -> str:
@@ -148,6 +162,7 @@ class RecordsStore:
         """Write the header of a new job; where its key is taken, give the summary of the job that has it."""
         shared.check(summary.id, 0, (entry,), summary)
         self.point("create")
+        self.disk("create", Moment.BEFORE)
         records = self.records
         taken = records.keys.get(summary.key) if summary.key is not None else None
         job = taken or (summary.id if summary.id in records.jobs else None)
@@ -156,6 +171,7 @@ class RecordsStore:
                 raise Conflict(f"There is a job {job} already.", todo="Submit again, for a new id.")
             return self._told(self._kept(job))
         records.write(summary.id, (entry,), summary)
+        self.disk("create", Moment.AFTER)
         self.point("created")
         return summary
 
@@ -163,11 +179,13 @@ class RecordsStore:
         """Append on version ``expected``, all or nothing. ``False`` where another writer has been there first."""
         shared.check(job, expected, entries, summary)
         self.point("append")
+        self.disk("append", Moment.BEFORE)
         kept = self._kept(job)
         self._refuse_newer(job, kept)
         if len(kept.entries) != expected:
             return self.records.has(job, entries)
         self.records.write(job, entries, summary)
+        self.disk("append", Moment.AFTER)
         self.point("appended")
         return True
 
@@ -242,6 +260,7 @@ class RecordsStore:
     def reschedule_all(self, turns: Sequence[Turn]) -> None:
         """Set when each should be looked at next, where its record is still at the version of its turn."""
         self.point("reschedule")
+        self.disk("reschedule", Moment.BEFORE)
         for turn in turns:
             kept = self.records.jobs.get(turn.job)
             if kept is not None and turn.version in (None, len(kept.entries)):
@@ -252,6 +271,7 @@ class RecordsStore:
     ) -> frozenset[str]:
         """Claim those of the jobs that nobody else has a live claim on, until then."""
         self.point("claim")
+        self.disk("claim", Moment.BEFORE)
         mine: list[str] = []
         for job in jobs:
             kept = self.records.jobs.get(job)

@@ -23,6 +23,7 @@ from dispatch.sim import invariants, rules
 from dispatch.sim.acts import react, strike
 from dispatch.sim.chance import Chance, Stream
 from dispatch.sim.coverage import Coverage
+from dispatch.sim.disk import Disk
 from dispatch.sim.history import Begun, History
 from dispatch.sim.hosts import HostClock
 from dispatch.sim.jobs import random_job
@@ -70,6 +71,7 @@ class Site:
         self.refusals: set[str] = set()
         """What processes of the older one were told of its jobs."""
         self.env: Env = MemoryBackend(self.world, alias="c").env
+        self.disk = Disk(self)
         self.records = Records(ulid(0, draw.data(10)))
         self.others: Records | None = None
         if not scenario and draw.happens(
@@ -311,7 +313,7 @@ class Site:
         await asyncio.wait({task})
         self.processes.remove(process)
         error = None if task.cancelled() else task.exception()
-        if process.dead or upgrades(process, error):
+        if process.dead or upgrades(process, error) or self.disk.is_why(error):
             return False
         if error is not None:
             self.break_rule("fault", f"{process.name} ends with {error!r}")

@@ -8,6 +8,7 @@ older dispatch is refused a record that a newer one has written to, and must the
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -34,7 +35,9 @@ class Handle(RecordsStore):
     """
 
     def __init__(self, process: Process) -> None:
-        super().__init__(process.records, process.point)
+        super().__init__(
+            process.records, process.point, partial(process.site.disk.write, process.name)
+        )
         self.process = process
         self.schema = NEXT if process.life_of in process.site.upgraded else SCHEMA
         self.refused: set[str] = set()

@@ -152,7 +152,7 @@ def test_one_that_hangs_is_of_unknown_outcome_and_the_next_has_a_bound_of_its_ow
     slurm: FakeSlurm,
 ) -> None:
     slurm.before("sbatch", '[ "$at" -ne 2 ] || exec sleep 60')
-    assert kinds(start(*orders(3), by=writer(seconds=1))) == [Ref, OutcomeUnknown, Ref]
+    assert kinds(start(*orders(3), by=writer(seconds=4))) == [Ref, OutcomeUnknown, Ref]
 
 
 @pytest.mark.parametrize(
