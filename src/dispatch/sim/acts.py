@@ -241,6 +241,10 @@ def _grow_the_bounds(site: Site, draw: Stream) -> None:
     site.declared = replace(site.declared, call_bound=Duration(seconds=grown.total_seconds()))
 
 
+def _ask_for_more_reads(site: Site, _: Stream) -> None:
+    site.declared = replace(site.declared, settling_reads=3)
+
+
 def _slow_down(site: Site, draw: Stream) -> None:
     """From now on a call takes longer; whoever uses the cluster is started anew, and told so (12, T5)."""
     longer = Duration(seconds=draw.whole(40, 100))
@@ -347,6 +351,7 @@ APART: tuple[tuple[Act, float], ...] = (
     (Act("another cluster has the alias", 1.0, _mislead), 0.05),
     (Act("the controller hangs for a minute", 1.0, _hang_a_minute), 0.05),
     (Act("somebody upgrades", 1.0, upgrade_one), 0.05),
+    (Act("more reads are asked for", 1.0, _ask_for_more_reads), 0.03),
 )
 """Drawn apart from the others, each with its probability: what is added here moves nothing that a seed draws elsewhere."""
 

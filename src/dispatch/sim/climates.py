@@ -165,11 +165,18 @@ UPGRADED = under(Climate(acts=("somebody upgrades",)))
 """One after the other upgrades, a supervisor or a person."""
 
 REFUSED = under(
-    Climate(
-        rate=0.3, writes=("refused for now", "refused for good"), asks=("stop",), asks_within=60
-    )
+    Climate(rate=0.2, writes=("refused for good",), asks=("stop",), asks_within=20), minutes=10
 )
-"""The scheduler refuses much, and people give up soon."""
+"""The scheduler refuses much for good, and people give up soon."""
+
+BUSY = under(
+    Climate(
+        rate=0.5, writes=("refused for now",), asks=("stop",), asks_within=3,
+        spite=0.6, reactions=(CRASH,), after=("open", "begins"), within=4,
+    ),
+    minutes=20,
+)  # fmt: skip
+"""It refuses half of all for now, also what must be stopped."""
 
 PATIENT = under(
     Climate(rate=0.5, writes=("sent late", "begins late"), acts=("more reads are asked for",))
@@ -186,18 +193,17 @@ PROOFLESS = under(
 )
 """Every execution loses a node, and a person says that it is gone."""
 
-CANCELLED = under(
-    Climate(
-        rate=0.7, writes=("sent late", "reply late"), life=12, spite=0.9,
-        reactions=("somebody cancels", "the queue forgets"), after=("start",), within=3,
-    )
+CANCELLED = replace(
+    under(
+        Climate(
+            rate=0.7, writes=("sent late", "reply late"), life=10, spite=0.9,
+            reactions=("somebody cancels",), after=("start",), within=3,
+            settings=(("min_job_age", Duration(seconds=5)),),
+        )
+    ),
+    supervisors=4,
 )  # fmt: skip
 """Others cancel what has just been started, while its open is under way."""
-
-CANCELLED_AND_FORGOTTEN = under(
-    Climate(spite=0.9, reactions=("somebody cancels", CRASH), after=("start",), within=8)
-)
-"""The same, and the controller crashes, and has forgotten that."""
 
 FORGETFUL_OF_HOLDS = under(
     Climate(
@@ -231,8 +237,8 @@ GONE_UNHEARD = replace(
 
 CLIMATES: dict[str, Options] = {
     "administered": ADMINISTERED,
+    "busy": BUSY,
     "cancelled": CANCELLED,
-    "cancelled-and-forgotten": CANCELLED_AND_FORGOTTEN,
     "dying": DYING,
     "forgetful": FORGETFUL,
     "forgetful-of-holds": FORGETFUL_OF_HOLDS,

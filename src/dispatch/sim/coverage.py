@@ -1,4 +1,4 @@
-"""Which rows of the decision table answered, and which moves of objects a record made."""
+"""What was reached: rows of the decision table, moves of objects, and cases of the fold."""
 
 from __future__ import annotations
 
@@ -22,8 +22,10 @@ from dispatch.model.journal import (
     Settled,
     Verb,
 )
-from dispatch.model.steps import Step
+from dispatch.model.steps import Rest, Step
 from dispatch.model.view import JobView, Phase
+from dispatch.sim.folds import all_cases, cases_of
+from dispatch.sim.unreached import UNREACHED
 
 
 class Coverage:
@@ -37,16 +39,20 @@ class Coverage:
         self.rows[step.row] += 1
 
 
-def moves_made(entries: Iterable[Entry]) -> Iterator[tuple[Move, Phase]]:
-    """Name the moves of objects that a record makes, with the phase that each starts from."""
+def read_record(entries: Iterable[Entry]) -> Iterator[tuple[str | None, list[str]]]:
+    """Name what each event of a record does: the move of an object that it is, if one, and the cases of the fold."""
     view: JobView | None = None
     for entry in entries:
-        if view is not None and (made := _move(view, entry.event)) is not None:
-            move, submission = made
-            known = view.objects.get(submission)
-            if known is not None:
-                yield move, known.phase
-        view = fold([entry], view)
+        before, view = view, fold([entry], view)
+        if before is not None:
+            yield _moved(before, entry.event), list(cases_of(before, entry.event, view))
+
+
+def _moved(view: JobView, event: AnyEvent) -> str | None:
+    move, submission = _move(view, event) or (None, 0)
+    known = view.objects.get(submission)
+    # What was never opened and is gone makes no move: it is dropped, which is a case of the fold.
+    return name_of(move, known.phase) if move and known and known.phase in MOVES[move] else None
 
 
 def _move(view: JobView, event: AnyEvent) -> tuple[Move, int] | None:
@@ -79,10 +85,20 @@ def _settled(view: JobView, event: Settled) -> tuple[Move, int] | None:
 
 def all_rows() -> frozenset[str]:
     """Every row that can answer, by the names in the source of the table."""
-    named: set[str] = set()
+    named: set[str] = {Rest().row}
     for module in (deciding, ending, reading, starting, stopping):
         named.update(_ROW.findall(inspect.getsource(module)))
     return frozenset(named)
+
+
+def all_names() -> frozenset[str]:
+    """Everything that can be reached."""
+    return all_rows() | all_moves() | all_cases()
+
+
+def missed(reached: Iterable[str]) -> list[str]:
+    """What was not reached and could have been, in order; ``UNREACHED`` says why the rest cannot."""
+    return sorted(all_names().difference(reached, UNREACHED))
 
 
 _ROW = re.compile(r'(?:row=|stopped\(s, )"([^"]+)"')

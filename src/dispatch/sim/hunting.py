@@ -31,9 +31,15 @@ class Tally:
     broken: Outcome | None = None
     rows: Counter[str] = field(default_factory=Counter[str])
     moves: Counter[str] = field(default_factory=Counter[str])
+    cases: Counter[str] = field(default_factory=Counter[str])
     ends: Counter[str] = field(default_factory=Counter[str])
     faults: Counter[str] = field(default_factory=Counter[str])
     excused: Counter[str] = field(default_factory=Counter[str])
+
+    @property
+    def reached(self) -> Counter[str]:
+        """Rows, moves and cases of the fold, all by name; the last two only where they were asked for."""
+        return self.rows + self.moves + self.cases
 
     def add(self, outcome: Outcome) -> None:
         """Add one run."""
@@ -42,6 +48,7 @@ class Tally:
         self.seconds += outcome.seconds
         self.rows.update(outcome.rows)
         self.moves.update(outcome.moves)
+        self.cases.update(outcome.cases)
         self.ends.update(outcome.ends)
         self.faults.update(map(kind_of, outcome.faults))
         self.excused.update(outcome.excused)
@@ -56,6 +63,7 @@ class Tally:
         for mine, more in (
             (self.rows, other.rows),
             (self.moves, other.moves),
+            (self.cases, other.cases),
             (self.ends, other.ends),
             (self.faults, other.faults),
             (self.excused, other.excused),

@@ -30,7 +30,7 @@ class Options:
     stop_at: int | None = None
     trace: bool = False
     coverage: bool = False
-    """Count the moves of objects too, which takes another fold of every record."""
+    """Count the moves of objects and the cases of the fold too, which takes another fold of every record."""
     storm: timedelta = timedelta(minutes=40)
     patience: timedelta = timedelta(hours=3)
     climate: Climate = MIXED
@@ -71,7 +71,7 @@ class Outcome:
 
     ``excused`` are overlaps that only a policy's own assumption, a person's word or the scheduler itself has made: they
     are counted apart (02, S1). ``rows`` counts the answers of each row of the decision table, ``moves`` the moves of
-    objects by move and phase.
+    objects by move and phase, ``cases`` what the fold made of events.
     """
 
     seed: int
@@ -82,6 +82,12 @@ class Outcome:
     excused: tuple[str, ...] = ()
     rows: Counter[str] = field(default_factory=Counter[str])
     moves: Counter[str] = field(default_factory=Counter[str])
+    cases: Counter[str] = field(default_factory=Counter[str])
     ends: Counter[str] = field(default_factory=Counter[str])
     trace: tuple[Line, ...] = ()
     dump: str = ""
+
+
+def reached_by(outcome: Outcome) -> Counter[str]:
+    """How often a run reached each row, move and case of the fold; the last two only where they were asked for."""
+    return outcome.rows + outcome.moves + outcome.cases

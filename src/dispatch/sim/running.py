@@ -10,13 +10,13 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext, supp
 from typing import Any
 
 from dispatch.core.folding import fold
-from dispatch.model.codec import to_builtins
 from dispatch.model.errors import CorruptRecord
 from dispatch.shell.identity import randomness
 from dispatch.sim import acts, liveness
-from dispatch.sim.coverage import moves_made, name_of
+from dispatch.sim.coverage import read_record
 from dispatch.sim.options import Options, Outcome
 from dispatch.sim.site import Site
+from dispatch.sim.telling import tell_truth, tell_view
 from dispatch.sim.upgrading import is_refusal
 from dispatch.sim.working import without_interrupts
 from dispatch.testing.loop import SimulatedLoop, SimulationError
@@ -136,8 +136,11 @@ class _Ear(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         error = f": {record.exc_info[1]!r}" if record.exc_info else ""
         told = f"{record.getMessage()}{error}"
-        if not (self._site.misled and REFUSED in told) and not is_refusal(self._site, told):
-            self._site.break_rule("fault", told)
+        site = self._site
+        if site.misled and REFUSED in told:
+            return
+        if not is_refusal(site, told) and not (error == "" and site.disk.has_said(told)):
+            site.break_rule("fault", told)
 
 
 REFUSED = "was accepted for the cluster"
@@ -146,10 +149,13 @@ REFUSED = "was accepted for the cluster"
 
 def _outcome(seed: int, site: Site) -> Outcome:
     moves: Counter[str] = Counter()
+    cases: Counter[str] = Counter()
     ends: Counter[str] = Counter()
     for kept in (kept for records in site.stores for kept in records.jobs.values()):
         if site.options.coverage:
-            moves.update(name_of(*made) for made in moves_made(kept.entries))
+            for move, made in read_record(kept.entries):
+                moves.update([move] if move else [])
+                cases.update(made)
         summary = kept.summary
         ended = f"{summary.state} {summary.cause or ''}".strip()
         ends[ended if summary.finished else "unfinished"] += 1
@@ -162,6 +168,7 @@ def _outcome(seed: int, site: Site) -> Outcome:
         excused=tuple(site.excused),
         rows=site.coverage.rows,
         moves=moves,
+        cases=cases,
         ends=ends,
         trace=tuple(site.lines),
         dump=_dump(site) if site.options.trace else "",
@@ -176,6 +183,7 @@ def _dump(site: Site) -> str:
         parts.append(f"{history.label} = {job}")
         if kept:
             with suppress(CorruptRecord):
-                parts += [f"  {fold(kept.entries)}"]
-        parts += [f"  {to_builtins(truth)}" for truth in site.env.truths(job)]
+                parts += tell_view(fold(kept.entries))
+        for truth in site.env.truths(job):
+            parts += tell_truth(truth)
     return "\n".join(parts)

@@ -22,8 +22,9 @@ from dispatch.cli.options import Common, common_options, duration
 from dispatch.cli.terminal import Cell, clean, emit, note, say, table, width
 from dispatch.sim import Options, Outcome, Tally, hunt, run
 from dispatch.sim.climates import CLIMATES
-from dispatch.sim.coverage import all_moves, all_rows
+from dispatch.sim.coverage import missed
 from dispatch.sim.shrinking import Shrunk, as_test, shrink, sizes
+from dispatch.sim.unreached import UNREACHED
 
 
 @click.command("sim")
@@ -60,7 +61,7 @@ from dispatch.sim.shrinking import Shrunk, as_test, shrink, sizes
     "--climate",
     type=click.Choice(sorted(CLIMATES)),
     metavar="NAME",
-    help="Let one kind of fault come often; with as many jobs as that needs.",
+    help="Let one kind of fault come often; with as many jobs and supervisors as that needs.",
 )
 @click.option(
     "--storm",
@@ -112,8 +113,13 @@ def sim(common: Common, **asked: Any) -> int:
     )
     if (climate := asked["climate"]) is not None:
         there = CLIMATES[climate]
-        jobs = max(options.jobs, there.jobs)
-        options = replace(options, climate=there.climate, storm=there.storm, jobs=jobs)
+        options = replace(
+            options,
+            climate=there.climate,
+            storm=there.storm,
+            jobs=max(options.jobs, there.jobs),
+            supervisors=max(options.supervisors, there.supervisors),
+        )
     if asked["storm"] is not None:
         options = replace(options, storm=asked["storm"])
     _check_labels(options)
@@ -191,7 +197,6 @@ def replay_line(seed: int, options: Options) -> str:
 def _tell(tally: Tally, options: Options, took: float, *, as_json: bool, interrupted: bool) -> None:
     """Tell what many seeds came to."""
     broken = tally.broken
-    missed = _missed(tally, options)
     if as_json:
         emit(
             {
@@ -205,7 +210,7 @@ def _tell(tally: Tally, options: Options, took: float, *, as_json: bool, interru
                 "faults": dict(tally.faults),
                 "excused": dict(tally.excused),
                 "rows": dict(tally.rows),
-                "missed": missed,
+                **(_reached(tally) if options.coverage else {}),
             }
         )
         return
@@ -220,22 +225,28 @@ def _tell(tally: Tally, options: Options, took: float, *, as_json: bool, interru
     ):
         say(["", *_counts(heading, counts)])
     if options.coverage:
-        say(
-            [
-                "",
-                *_counts("ROW", tally.rows),
-                "",
-                "not reached: " + (", ".join(missed) or "nothing"),
-            ]
-        )
+        _tell_reached(tally)
     if broken is not None:
         say(["", f"{clean(str(broken.violation))}", replay_line(broken.seed, options)])
 
 
-def _missed(tally: Tally, options: Options) -> list[str]:
-    if not options.coverage:
-        return []
-    return sorted([*(all_rows() - tally.rows.keys()), *(all_moves() - tally.moves.keys())])
+def _tell_reached(tally: Tally) -> None:
+    """Tell which rows, moves and cases of the fold were reached; what was not is told apart from what cannot be."""
+    for heading, counts in (("ROW", tally.rows), ("MOVE", tally.moves), ("FOLD", tally.cases)):
+        say(["", *_counts(heading, counts)])
+    left = missed(tally.reached)
+    say(["", f"not reached in these seeds: {', '.join(left) or 'nothing'}"])
+    why = [(Cell(name), Cell(reason)) for name, reason in sorted(UNREACHED.items())]
+    say(["", *table(("REACHED BY NO SEED", "WHY"), why, width())])
+
+
+def _reached(tally: Tally) -> dict[str, Any]:
+    return {
+        "moves": dict(tally.moves),
+        "cases": dict(tally.cases),
+        "missed": missed(tally.reached),
+        "unreached": UNREACHED,
+    }
 
 
 def _counts(heading: str, counts: Counter[str]) -> list[str]:
