@@ -199,8 +199,10 @@ def test_a_run_without_failures_and_one_that_is_all_failure_are_drawn(
 
 def test_a_job_that_finished_is_drawn_to_its_own_end() -> None:
     made = conditions(once_in("5h"), work=span("4d"), horizon=span("80d"))
-    labels = [label.text or "" for label in drawn(report("it", job(), made, [1, 2, 3])).iter(f"{SVG}text")]  # fmt: skip
+    found = report("it", job(), made, [1, 2, 3])
+    labels = [label.text or "" for label in drawn(found).iter(f"{SVG}text")]
     assert "seed 1: finished" in labels
+    assert found.summary.growth[-1].p10 == pytest.approx(4, rel=1e-6)
     days = [float(label.removeprefix("day ")) for label in labels if label.startswith("day ")]
     assert all(day < 8 for day in days)
 
@@ -210,6 +212,8 @@ def test_each_colour_that_is_drawn_is_named() -> None:
     drawn_colours = {box.get("fill") for box in boxes(root)}
     named = {box.get("fill") for box in root.iter(f"{SVG}rect") if box.get("rx")}
     assert drawn_colours <= named
+    labels = [label.text or "" for label in root.iter(f"{SVG}text")]
+    assert {"Preempted", "NodeLost", "goes on, or has finished", "useful work, kept"} <= set(labels)
 
 
 def test_letters_on_a_box_are_seen() -> None:
