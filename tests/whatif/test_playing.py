@@ -8,7 +8,7 @@ import pytest
 
 from dispatch.model.answers import Action
 from dispatch.model.errors import Refused
-from dispatch.model.job import Job, SignalBefore
+from dispatch.model.job import SignalBefore
 from dispatch.model.policy import (
     Backoff,
     Cessation,
@@ -25,11 +25,9 @@ from dispatch.model.policy import (
 from dispatch.model.quantity import Duration, TimeLimit
 from dispatch.model.status import Cause
 from dispatch.whatif import playing
-from dispatch.whatif.cluster import TOO_FEW, Cluster
 from dispatch.whatif.conditions import Program
 from dispatch.whatif.playing import Run, _Game, play
-from dispatch.whatif.simulating import plan_simulated, simulate, tallies
-from dispatch.whatif.tally import tally
+from dispatch.whatif.simulating import plan_simulated, simulate
 from dispatch.whatif.weather import Source, Spread
 from whatif.makers import (
     AGAIN,
@@ -299,50 +297,6 @@ def test_a_policy_that_dispatch_cannot_carry_out_is_refused_with_its_reasons() -
         simulate(job(policy(rule(Cause.PREEMPTED, do=Action.RESTART))), conditions(), [1])
 
 
-# --- nodes
-
-
-def cluster(*sources: Source, nodes: int = 2, **fields: Any) -> tuple[Cluster, Job]:
-    made = job(policy(rule(Cause.NODE_LOST, exclude_nodes=ExcludeNodes(max=9))), nodes=nodes)
-    return Cluster(conditions(*sources, **fields), None, made), made
-
-
-def test_an_execution_is_kept_off_the_nodes_that_are_excluded() -> None:
-    found, made = cluster(spares=2)
-    assert found.execute(made, (), 1, 0).names == ("n1", "n2")
-    for excluded, names in {
-        ("n1",): ("n2", "n3"),
-        ("n3", "n1"): ("n2", "n4"),
-        ("n4",): ("n1", "n2"),
-    }.items():
-        assert found.execute(made, excluded, 1, 0).names == names
-    fate = found.execute(made, ("n1", "n2", "n3"), 1, 0)
-    assert (fate.cut, fate.why) == (True, TOO_FEW)
-
-
-def test_a_lost_node_is_used_again_once_it_answers() -> None:
-    lost_once = every("1h", cause=Cause.NODE_LOST)
-    found, made = cluster(lost_once, spares=2, repair=fixed("5h"))
-    first = found.execute(made, (), 1, 0)
-    [lost] = first.detail.nodes
-    assert lost in first.names
-    assert found.returns((lost,)) == 6 * HOUR
-    second = found.execute(made, (), 2, 2 * HOUR)
-    assert lost not in second.names
-    [other] = second.detail.nodes
-    assert {"n1", "n2", "n3"} - {lost} >= set(second.names)
-    assert lost not in found.execute(made, (), 3, 6 * HOUR - 1).names
-    back = found.execute(made, (), 4, 6 * HOUR)
-    assert lost in back.names
-    assert other not in back.names
-
-
-def test_an_execution_waits_for_lost_nodes_where_there_are_no_others() -> None:
-    found, made = cluster(every("1h", cause=Cause.NODE_LOST), spares=0, repair=fixed("5h"))
-    found.execute(made, (), 1, 0)
-    assert found.execute(made, (), 2, 2 * HOUR).execution.started == 6 * HOUR
-
-
 # --- runs as such
 
 MIXED = (
@@ -394,29 +348,6 @@ def test_two_policies_meet_the_same_failures_after_the_same_time_of_running() ->
     )
     ran = [[one.ended - one.started for one in run.executions[:10]] for run in (quick, waiting)]
     assert ran[0] == ran[1]
-
-
-def test_processes_change_nothing() -> None:
-    made = conditions(*MIXED, horizon=span("120d"), **WAITS)
-    seeds = list(range(8))
-    among_two = simulate(job(VARIED), made, seeds, processes=2, patience=0.0)
-    assert among_two == simulate(job(VARIED), made, seeds)
-
-
-def test_long_work_tells_how_far_it_is_and_short_work_tells_nothing() -> None:
-    made, seeds = conditions(*MIXED, horizon=span("20d"), **WAITS), list(range(8))
-    told: list[tuple[int, float]] = []
-    for processes in (1, 2):
-        told.clear()
-        found = tallies(
-            job(VARIED), made, seeds, processes=processes, patience=0.0, on_progress=lambda *one: told.append(one)
-        )  # fmt: skip
-        assert [done for done, _ in told] == list(range(1, 9 if processes > 1 else 8))
-        runs = simulate(job(VARIED), made, seeds)
-        assert found == [tally(job(VARIED), made, run) for run in runs]
-    told.clear()
-    tallies(job(VARIED), made, [1], patience=9.0, on_progress=lambda *one: told.append(one))
-    assert told == []
 
 
 def test_a_day_of_a_calm_job_is_one_execution() -> None:
