@@ -26,6 +26,8 @@ def read(place: Path) -> tuple[dict[str, Any], Options]:
         absent=frozenset(case["absent"]),
         only=frozenset(case["only"]),
         climate=climate_of(case.get("climate", {})),
+        jobs=case.get("jobs", Options.jobs),
+        storm=Duration.parse(case.get("storm", "40m")),
         patience=Duration.parse(case.get("patience", "3h")),
     )
     return case, options

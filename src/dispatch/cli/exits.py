@@ -23,7 +23,7 @@ class Exit(IntEnum):
 
 MEANINGS = {
     Exit.OK: "done as asked",
-    Exit.ENDED_OTHERWISE: "the job ended otherwise than `Succeeded`; or a check of `dev conformance` failed",
+    Exit.ENDED_OTHERWISE: "the job ended otherwise than `Succeeded`; or a check of `dev conformance` failed, or `dev sim` has broken a rule",
     Exit.USAGE: "the command line, a job file or the configuration is wrong",
     Exit.REFUSED: "refused: by the plan, the policy, a missing capability, the scheduler, or the state of the job",
     Exit.NOT_FOUND: "there is no such job, file or output",
