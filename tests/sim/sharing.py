@@ -24,7 +24,7 @@ from dispatch.sim.options import reached_by
 from dispatch.sim.unreached import UNREACHED
 
 PLACE = Path(__file__).parent / "share.json"
-TIMES = 5
+TIMES = 3
 """Each name is reached by so many runs of the share, where there are as many: one that moves costs nothing then."""
 
 
