@@ -130,6 +130,17 @@ def test_a_forgotten_end_that_is_gated_again_is_no_cancellation_of_the_job() -> 
     assert view.decisions[-1][1].verdict.cause is Cause.FORGOTTEN
 
 
+def test_what_somebody_puts_back_after_its_end_is_stopped_and_blames_no_controller() -> None:
+    # Cancelled before its open, with its requeue bit set by hand, and requeued: it is gated again, under the same boot.
+    view = record(*started(), read(gated()), read(cancelled(final=False)))
+    view, made = settled_step(view, gated(), sent=60)
+    assert view.objects[1].why == "somebody has put it back after its end"
+    assert calls(made) == (Verb.STOP, 1)
+    view, _ = settled_step(view, cancelled(), sent=70)
+    view, _ = settled_step(view, cancelled(), sent=101)
+    assert view.decisions[-1][1].verdict.cause is Cause.CANCELLED
+
+
 def test_an_external_requeue_is_a_new_epoch_and_not_forgotten() -> None:
     view, made = settled_step(record(*ran()), queued(restarts=1), sent=60)
     assert row(made) == "watch"

@@ -138,6 +138,15 @@ def let_two_of_one_number_block_each_other() -> Generator[None]:
         yield
 
 
+def blame_the_controller_for_what_people_put_back() -> AbstractContextManager[None]:
+    """Take every end that is shown no more for one that the controller has forgotten."""
+
+    def forgotten(_: ObjectView, __: Sighting) -> str:
+        return "the controller forgot its end"
+
+    return put(folding, "_why_it_is_back", forgotten)
+
+
 MISTAKES: dict[str, Callable[[], AbstractContextManager[None]]] = {
     mistake.__name__: mistake
     for mistake in (
@@ -149,5 +158,6 @@ MISTAKES: dict[str, Callable[[], AbstractContextManager[None]]] = {
         purge_what_is_being_cleaned_up,
         take_what_waits_under_our_hold_for_opened,
         let_two_of_one_number_block_each_other,
+        blame_the_controller_for_what_people_put_back,
     )
 }

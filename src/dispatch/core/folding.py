@@ -8,7 +8,7 @@ from typing import Any, assert_never
 from msgspec.structs import replace
 
 from dispatch.core.automaton import MOVES, Move
-from dispatch.core.sighting import has_run, hold_of, move_by, nodes_with, skips_a_run
+from dispatch.core.sighting import PUT_BACK, has_run, hold_of, move_by, nodes_with, skips_a_run
 from dispatch.model.answers import Action
 from dispatch.model.epoch import SCALE
 from dispatch.model.errors import CorruptRecord
@@ -280,7 +280,7 @@ def _seen(known: ObjectView, observation: Observation, read: Sighting) -> Object
         held = read
     before, known = known.phase, _move(known, move_by(known, observation))
     if known.phase is Phase.TAINTED and before is Phase.ENDED:
-        known = replace(known, why=known.why or "the controller forgot its end")
+        known = replace(known, why=known.why or _why_it_is_back(known, read))
     return replace(
         known,
         seen=observation,
@@ -297,6 +297,12 @@ def _seen(known: ObjectView, observation: Observation, read: Sighting) -> Object
 
 def _shows_the_same_hold(before: Observation | None, now: Observation) -> bool:
     return before is not None and hold_of(before) == hold_of(now)
+
+
+def _why_it_is_back(known: ObjectView, read: Sighting) -> str:
+    """Why a read shows an end no more: under the boot that showed it nothing is forgotten."""
+    same = known.ended is not None and known.ended.boot == read.boot
+    return PUT_BACK if same else "the controller forgot its end"
 
 
 def _vanished(known: ObjectView, event: Vanished) -> ObjectView:

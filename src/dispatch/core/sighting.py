@@ -6,6 +6,9 @@ from dispatch.core.automaton import Move
 from dispatch.model.status import Gate, Observation, State
 from dispatch.model.view import ObjectView, Phase
 
+PUT_BACK = "somebody has put it back after its end"
+"""Why an object that was never opened waits again after an end, as with ``scontrol requeue``: no fault of the controller's."""
+
 
 def move_of(observation: Observation) -> Move:
     """The move that a read of an object is."""

@@ -8,6 +8,7 @@ from functools import cached_property
 
 from msgspec.structs import replace
 
+from dispatch.core.sighting import PUT_BACK
 from dispatch.model.status import By, Cause, Gate, Listing, Observation, State, Verdict
 from dispatch.model.view import JobView, ObjectView
 
@@ -73,7 +74,8 @@ def final_verdict(known: ObjectView, verdict: Verdict) -> Verdict:
     """The verdict on an object that has ended, with what the record knows about it and the scheduler does not."""
     if verdict.state is State.SUCCEEDED:
         return verdict
-    if known.why and (not verdict.proven or _stopped_by_us(verdict)):
+    forgotten = bool(known.why) and known.why != PUT_BACK
+    if forgotten and (not verdict.proven or _stopped_by_us(verdict)):
         # It was stopped because the controller had forgotten an open or a start of it: not the program's end.
         return replace(
             verdict, cause=Cause.FORGOTTEN, detail=replace(verdict.detail, reason=known.why)
