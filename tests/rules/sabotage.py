@@ -17,6 +17,8 @@ ADOPTING = "tests/core/test_adopting_rules.py"
 FORGETTING = "tests/core/test_forgetting_rules.py"
 CEASING = "tests/core/test_cessation_rules.py"
 VERBS = "tests/adapters/slurm/writing/test_verbs.py"
+HOLD_VERBS = "tests/adapters/slurm/writing/test_hold_verbs.py"
+HOLDING = "tests/core/test_holding_rules.py"
 OPENING = "tests/rules/test_opening.py"
 SWEEPING = "tests/shell/test_sweeping.py"
 
@@ -101,11 +103,19 @@ SABOTAGES: tuple[Sabotage, ...] = (
     ),
     _broken(
         "O5", f"{SLURM}/writing/open.sh", 'if [ "$(field StartTime)" = "$base" ]; then', "if true; then",
-        VERBS, "a_hold_survives_open",
+        HOLD_VERBS, "a_hold_survives_open",
     ),
     _broken(
         "O5", f"{CORE}/starting.py", "if seen.hold is not None and seen.hold.by is By.ADMINISTRATOR:", "if False:",
         STARTING, "an_administrators_hold_on_the_gated_object_is_left_to_him",
+    ),
+    _broken(
+        "O5", f"{CORE}/starting.py", "if s.listing.sent >= saved:", "if s.listing.sent:",
+        HOLDING, "an_open_goes_beneath_a_hold_only_once_no_controller_can_forget_the_hold",
+    ),
+    _broken(
+        "O5", f"{SLURM}/writing/release.sh", '[ "$2" = opened ]', "false",
+        HOLD_VERBS, "a_release_of_what_was_opened_leaves_the_hold_that_somebody_else_has_placed_on_it",
     ),
     _broken(
         "O6", "src/dispatch/model/view.py",
@@ -242,7 +252,7 @@ SABOTAGES: tuple[Sabotage, ...] = (
     ),
     _broken(
         "B6", f"{CORE}/starting.py", "or seen.state is not State.PENDING", "or seen.state.ended",
-        STARTING, "a_hold_on_a_running_job_waits_for_its_next_execution",
+        HOLDING, "a_hold_on_a_running_job_waits_for_its_next_execution",
     ),
     _broken(
         "B7", f"{SHELL}/driving.py", "return view.stop is None and not view.intents and _holds_agree(view)", "return True",
@@ -254,7 +264,7 @@ SABOTAGES: tuple[Sabotage, ...] = (
     ),
     _broken(
         "P3", f"{SLURM}/writing/open.sh", 'scontrol release "$id"', 'scontrol release "jobname=$name"',
-        VERBS, "open_releases_and_clears_the_begin_time",
+        HOLD_VERBS, "open_releases_and_clears_the_begin_time",
     ),
     _broken(
         "P4", f"{CORE}/recovery.py", "return when is verdict.cause\n", "return when in (verdict.cause, verdict.detail.suspected)\n",

@@ -10,7 +10,7 @@ import pytest
 from adapters.slurm.writing.breaking import Act, judgements
 from adapters.slurm.writing.fake_many import FIRST, FakeSlurm
 from adapters.slurm.writing.test_many_starts import order_of, ref_of, start
-from adapters.slurm.writing.test_verbs import BASE, SOON
+from adapters.slurm.writing.verbs import BASE, SOON
 from dispatch.adapters.slurm.reading import Ref
 from dispatch.adapters.slurm.writing import Writer
 from dispatch.adapters.slurm.writing.many import open_many, start_many

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from adapters.slurm.writing.fake_many import FIRST, TWO_HOURS_LATER, FakeSlurm
 from adapters.slurm.writing.test_many_starts import orders, ref_of, start, writer
-from adapters.slurm.writing.test_verbs import PAST, SOON
+from adapters.slurm.writing.verbs import PAST, SOON
 from dispatch.adapters.slurm.reading import Ref
 from dispatch.adapters.slurm.writing.many import OPENED_AT_ONCE, open_many
 from dispatch.model.errors import (

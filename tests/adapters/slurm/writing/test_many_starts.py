@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from adapters.slurm.writing.fake_many import FIRST, TWO_HOURS_LATER, FakeSlurm
-from adapters.slurm.writing.test_verbs import BASE, PAST, SOON
+from adapters.slurm.writing.verbs import BASE, PAST, SOON
 from dispatch.adapters.slurm.reading import Ref
 from dispatch.adapters.slurm.writing import Writer
 from dispatch.adapters.slurm.writing.many import start_many

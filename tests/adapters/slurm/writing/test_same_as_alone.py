@@ -12,7 +12,7 @@ import pytest
 
 from adapters.slurm.writing.fake_many import FakeSlurm
 from adapters.slurm.writing.test_many_starts import order_of, writer
-from adapters.slurm.writing.test_verbs import SOON
+from adapters.slurm.writing.verbs import SOON
 from dispatch.adapters.slurm.reading import Ref
 from dispatch.adapters.slurm.writing import Writer
 from dispatch.adapters.slurm.writing.many import MOST_OF_ONE, open_many, start_many
