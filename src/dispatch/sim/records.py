@@ -134,7 +134,7 @@ class RecordsStore:
         self,
         records: Records,
         point: Callable[[str], None] = lambda _: None,
-        disk: Callable[[str, Moment], None] = lambda *_: None,
+        disk: Callable[[str, Moment], None] = lambda _, __: None,
     ) -> None:
         self.records = records
         self.point = point
