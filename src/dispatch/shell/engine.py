@@ -102,6 +102,8 @@ class Engine:
     ) -> None:
         self.ledger = ledger
         self.backend = backend
+        # Asked once: to ask a protocol takes as long as a decision.
+        self._finder = backend if isinstance(backend, MultiFinder) else None
         self.poll = poll
         self.writer = Writer(ledger, backend, asyncio.Semaphore(concurrency))
         self.on_step = on_step
@@ -183,8 +185,8 @@ class Engine:
             for one in view.objects.values()
             if one.phase is not Phase.CEASED
         ]
-        if isinstance(self.backend, MultiFinder):
-            return await self.backend.find_many(jobs, known)
+        if self._finder is not None:
+            return await self._finder.find_many(jobs, known)
         readings = [await self.backend.find(job, known) for job in jobs]
         if len({reading.boot for reading in readings}) > 1:
             raise Unavailable(
