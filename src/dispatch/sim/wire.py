@@ -178,11 +178,11 @@ class Wire:
 
     async def find(self, job: str, known: Sequence[str] = ()) -> Reading:
         """Read one job."""
-        return await self._read("find", lambda: self.inner.find(job, known))
+        return await self._read("find", lambda: self.inner.find(job, known), (job,))
 
     async def find_many(self, jobs: Sequence[str], known: Sequence[str] = ()) -> Reading:
         """Read many jobs."""
-        return await self._read("find", lambda: self.inner.find_many(jobs, known))
+        return await self._read("find", lambda: self.inner.find_many(jobs, known), jobs)
 
     async def inspect(self, ref: str) -> Observation:
         """Read one object."""
@@ -196,7 +196,7 @@ class Wire:
         """List what lives."""
         return await self._read("list", self.inner.list_living)
 
-    async def _read(self, verb: str, call: Call[T]) -> T:
+    async def _read(self, verb: str, call: Call[T], jobs: Sequence[str] = ()) -> T:
         name = self.site.numbered(f"{self.process.name} {verb}")
         journey = self.site.weather.read(name, self.site.now)
         await self._leg(journey.request, "")
@@ -206,14 +206,15 @@ class Wire:
             told = perform(call)
         self.site.begun()
         if isinstance(told, Reading):
-            self._note_successes(told)
+            self._note_successes(told, jobs)
         await self._leg(journey.reply, verb)
         if isinstance(told, DispatchError):
             raise told
         return told
 
-    def _note_successes(self, told: Reading) -> None:
-        for job, history in self.site.histories.items():
+    def _note_successes(self, told: Reading, jobs: Sequence[str]) -> None:
+        for job in filter(self.site.knows, jobs):
+            history = self.site.histories[job]
             mine = [
                 seen
                 for seen in told.observations
