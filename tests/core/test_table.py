@@ -63,6 +63,16 @@ def refused(outcome: Outcome, seconds: float | None = None) -> tuple[AnyEvent, .
 FOREIGN = gated(ref="x", key=key(store="other"))
 
 
+TWICE_REFUSED = tuple(
+    event
+    for name in ("h1", "h2")
+    for event in (
+        Intended(intent=intent(Verb.HOLD, id=name, instance=1)),
+        Settled(intent=name, outcome=Outcome.NOT_LANDED, reason="it had that hold", retry_at=at(1)),
+    )
+)
+
+
 def situations() -> dict[str, tuple[JobView, tuple[Observation, ...], float]]:
     """For each outcome of a row: a view and a read that reach it."""
     over = judged(record(*ran(), policy=AGAIN), ended())
@@ -99,6 +109,7 @@ def situations() -> dict[str, tuple[JobView, tuple[Observation, ...], float]]:
             0,
         ),
         "hold": (record(*opened(), read(queued()), HOLD), (queued(),), 0),
+        "hold anew": (record(*opened(), read(queued()), HOLD, *TWICE_REFUSED), (queued(),), 9),
         "release": (record(*opened(), read(held())), (held(),), 0),
         "open": (record(*started(), read(gated())), (gated(),), 0),
         "forgotten": (record(*opened(), read(gated())), (gated(),), 0),

@@ -194,6 +194,9 @@ def _settled(view: JobView, event: Settled) -> JobView:
     )
     if opened.verb is Verb.OPEN:
         return _put(view, _open_settled(_object(view, opened.submission), event))
+    if opened.verb is Verb.HOLD:
+        refused = event.outcome is Outcome.NOT_LANDED and event.retry_at is not None
+        return replace(view, hold_refusals=view.hold_refusals + 1 if refused else 0)
     if opened.verb is not Verb.START:
         return _stop_settled(view, opened, event.outcome) if opened.verb is Verb.STOP else view
     if event.outcome is Outcome.REJECTED:
@@ -381,7 +384,7 @@ def _asked(view: JobView, event: HoldAsked | ReleaseAsked | StopAsked) -> JobVie
             if event.instance <= view.last_instance:
                 raise CorruptRecord(f"Hold {event.instance} comes after hold {view.last_instance}.")
             hold = Hold(instance=event.instance, by=event.by, why=event.why, until=event.until)
-            return replace(view, hold=hold, last_instance=event.instance)
+            return replace(view, hold=hold, last_instance=event.instance, hold_refusals=0)
         case ReleaseAsked():
             if view.hold is None or view.hold.instance != event.instance:
                 return view

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dispatch.core.sighting import hold_of
 from dispatch.core.situation import Situation
 from dispatch.core.stopping import stopped
-from dispatch.model.journal import Ended, ReleaseAsked, Verb
+from dispatch.model.journal import Ended, HoldAsked, ReleaseAsked, Verb
 from dispatch.model.policy import HOLD_BY_CESSATION
 from dispatch.model.status import By, Cause, Detail, Gate, HoldSeen, Observation, State, Verdict
 from dispatch.model.steps import Append, Call, Look, Step
@@ -82,6 +82,12 @@ def _place_hold(s: Situation, seen: Observation) -> Step | None:
         or (shown is not None and shown >= hold.instance)
     ):
         return None
+    if s.view.hold_refusals >= MOST_REFUSALS:
+        # The object has had that instance already, in what a record that was set back has forgotten (12, B5): it takes a higher one.
+        again = HoldAsked(
+            instance=s.view.last_instance + 1, by=hold.by, why=hold.why, until=hold.until
+        )
+        return Append(events=(again,), row="hold anew")
     return Call(
         verb=Verb.HOLD,
         submission=seen.key.submission,
@@ -90,6 +96,10 @@ def _place_hold(s: Situation, seen: Observation) -> Step | None:
         why=hold.why,
         row="hold",
     )
+
+
+MOST_REFUSALS = 2
+"""Refusals of a hold after which it is asked for under a higher instance, which does no harm where that was not the reason."""
 
 
 def _is_of_the_scheduler(hold: Hold) -> bool:

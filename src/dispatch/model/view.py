@@ -138,6 +138,8 @@ class JobView(Value):
     """The scheduler's words, where it refused a start for good."""
     hold: Hold | None = None
     last_instance: int = 0
+    hold_refusals: int = 0
+    """How often in a row the scheduler has refused to place the hold that is wanted."""
     cessation_waived_by: str | None = None
     """Who said that the last execution is gone, by releasing the hold that waited for its proof."""
     stop: Stop | None = None
