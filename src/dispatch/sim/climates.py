@@ -235,6 +235,19 @@ GONE_UNHEARD = replace(
 )  # fmt: skip
 """What is cancelled is gone at once, and nobody has heard of its open."""
 
+SET_BACK_HELD = replace(
+    under(
+        Climate(
+            acts=("the records are backed up, and set back later",),
+            spite=0.15, reactions=("the records are backed up, and set back later",),
+            asks=("hold", "release", "hold", "release", "hold"), asks_within=100,
+            settings=(("capacity", 0),),
+        )
+    ),
+    shape=ShapeName.KUBEFLOW,
+)  # fmt: skip
+"""The records are set back, and objects remember holds that these have forgotten."""
+
 CLIMATES: dict[str, Options] = {
     "administered": ADMINISTERED,
     "busy": BUSY,
@@ -262,6 +275,7 @@ CLIMATES: dict[str, Options] = {
     "refused": REFUSED,
     "requeued": REQUEUED,
     "set-back": SET_BACK,
+    "set-back-held": SET_BACK_HELD,
     "silent": SILENT,
     "slow": SLOW,
     "slowing": SLOWING,
