@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from dispatch.model.answers import Action
 from dispatch.model.job import Job
 from dispatch.model.policy import (
     Backoff,
+    Budget,
     Cessation,
+    Changes,
     CrashLoop,
     ExcludeNodes,
     Limits,
     Policy,
+    Raise,
+    RaiseMemory,
+    Raises,
     Rule,
+    Trigger,
     Unmatched,
 )
-from dispatch.model.quantity import Duration
-from dispatch.model.status import Cause
+from dispatch.model.quantity import Duration, Size, TimeLimit
+from dispatch.model.status import By, Cause
 from dispatch.sim.chance import Stream
 
 INFRASTRUCTURE = (
@@ -24,9 +32,12 @@ INFRASTRUCTURE = (
 PROGRAM = (Cause.NON_ZERO_EXIT, Cause.SIGNALLED, Cause.OUT_OF_MEMORY, Cause.TIMEOUT)
 
 
-def random_job(draw: Stream, label: str, assumed: str = "") -> Job:
-    """Draw a job; ``assumed``: the wait that its policy accepts in place of proof of cessation."""
-    return Job(
+def random_job(draw: Stream, extras: Stream, label: str, assumed: str = "") -> Job:
+    """Draw a job; ``assumed``: the wait that its policy accepts in place of proof of cessation.
+
+    What few policies say is drawn from ``extras``, apart, so that it moves nothing of the others.
+    """
+    job = Job(
         command=("train",),
         name=label,
         key=label,
@@ -34,6 +45,50 @@ def random_job(draw: Stream, label: str, assumed: str = "") -> Job:
         nodes=draw.weighed(((1, 3.0), (2, 2.0))),
         recovery=random_policy(draw, assumed) if draw.happens(0.9) else None,
     )
+    if not isinstance(job.recovery, Policy) or not extras.happens(0.3):
+        return job
+    return replace(
+        job,
+        memory=Size.parse("4G"),
+        time_limit=TimeLimit.parse("30m"),
+        recovery=_enriched(job.recovery, extras),
+    )
+
+
+def _enriched(policy: Policy, draw: Stream) -> Policy:
+    """Let a policy say more: rules for one suspicion, exit code or signal, raised limits, changes, charges, restarts in place."""
+    first, *rest = policy.rules
+    if draw.happens(0.3):
+        first = replace(first, do=Action.RESTART, or_else=Action.RESUBMIT)
+    if draw.happens(0.3):
+        first = replace(first, budget=draw.pick(tuple(Budget)))
+    special = draw.pick(SPECIAL)
+    return replace(policy, rules=(special, first, *rest))
+
+
+SPECIAL: tuple[Rule, ...] = (
+    Rule(
+        when=(Trigger(cause=Cause.SIGNALLED, suspected=Cause.OUT_OF_MEMORY), Cause.OUT_OF_MEMORY),
+        do=Action.RESUBMIT,
+        limit=2,
+        raise_=Raises(memory=RaiseMemory(percent=200, max=Size.parse("12G"))),
+    ),
+    Rule(
+        when=(Cause.TIMEOUT,),
+        do=Action.RESUBMIT,
+        limit=2,
+        raise_=Raises(time_limit=Raise(percent=150, max=TimeLimit.parse("2h"))),
+    ),
+    Rule(when=(Trigger(cause=Cause.NON_ZERO_EXIT, exit_code=(137,)),), do=Action.HOLD),
+    Rule(when=(Trigger(cause=Cause.SIGNALLED, signal=("SEGV",)),), do=Action.FAIL),
+    Rule(
+        when=(Trigger(cause=Cause.CANCELLED, by=By.ADMINISTRATOR), Cause.PREEMPTED),
+        do=Action.RESUBMIT,
+        limit=1,
+        with_=Changes(partition="other", env={"MODE": "careful"}),
+    ),
+)
+"""Rules that stand before the others of a policy."""
 
 
 def random_policy(draw: Stream, assumed: str = "") -> Policy:

@@ -15,6 +15,7 @@ from dispatch.adapters.memory.answers import declarations_of
 from dispatch.adapters.memory.records import WorldObject
 from dispatch.model.epoch import ulid
 from dispatch.model.errors import DispatchError
+from dispatch.model.job import Job
 from dispatch.model.journal import Accepted, Entry
 from dispatch.shell.identity import randomness
 from dispatch.shell.supervisor import Round
@@ -373,14 +374,15 @@ class Site:
         labels = [(f"j{number}", self.records) for number in range(1, count + 1)]
         if self.others is not None:
             labels.append(("k1", self.others))
-        assumed = self.options.climate.assumed
         return [
-            Person(
-                self, random_job(self.chance.stream(f"job {label}"), label, assumed), label, records
-            )
+            Person(self, self._job(label), label, records)
             for label, records in labels
             if label not in self.options.absent
         ]
+
+    def _job(self, label: str) -> Job:
+        draw, extras = self.chance.stream(f"job {label}"), self.chance.stream(f"extras {label}")
+        return random_job(draw, extras, label, self.options.climate.assumed)
 
 
 def _hear(task: asyncio.Task[None]) -> None:
