@@ -92,7 +92,9 @@ def place_a_hold_beneath_a_higher_one() -> AbstractContextManager[None]:
         hold, shown = s.view.hold, seen.hold.instance if seen.hold else None
         if hold is None or hold.by == HOLD_BY_CESSATION or shown == hold.instance:
             return place(s, seen)
-        return place(s, replace(seen, hold=None))
+        # Nor was a hold asked for anew then, which serves too, a few refusals later.
+        view = replace(s.view, hold_refusals=0)
+        return place(Situation(view, s.listing, s.now), replace(seen, hold=None))
 
     return put(starting, "_place_hold", whatever_is_there)
 
