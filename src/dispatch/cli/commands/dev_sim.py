@@ -215,8 +215,9 @@ def _tell(tally: Tally, options: Options, took: float, *, as_json: bool, interru
         )
         return
     years = tally.seconds / 86_400 / 365.25
+    found = "no rule is broken" if broken is None else "a rule is broken"
     say(
-        f"{tally.seeds} seeds, {tally.steps} steps, {years:.2f} years of virtual time in {took:.0f} s"
+        f"{tally.seeds} seeds, {tally.steps} steps, {years:.2f} years of virtual time in {took:.0f} s: {found}"
     )
     for heading, counts in (
         ("JOBS ENDED AS", tally.ends),
