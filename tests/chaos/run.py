@@ -189,14 +189,22 @@ class Run:
     # --- the end
 
     def _settle(self) -> None:
-        """Wait until every job has its verdict, and nothing of ours lives; no longer than is bounded."""
-        end = time.time() + max(SETTLING, SECONDS_PER_JOB * len(self.plans))
+        """Wait until every job has its verdict, and nothing of ours lives; no longer than is bounded.
+
+        What is aimed at a call strikes when there is such a call, as often as it was to: perhaps now only, and one job alone.
+        """
+        begin = time.time()
         # Within BatchStartTimeout of its own start a controller does not heed what a node tells.
         self.site.wait_for(16)
         self.injector.boot_all()
-        while time.time() < end and not self._settled():
+        while time.time() < self._patience(begin) and not self._settled():
             self._release_what_was_forgotten()
             self.site.wait_for(2)
+
+    def _patience(self, begin: float) -> float:
+        """Until when is waited: so long from the begin of the wait, or from the last process that was killed."""
+        last = max((killed.at for killed in self.injector.killed), default=begin)
+        return max(begin, last) + max(SETTLING, SECONDS_PER_JOB * len(self.plans))
 
     def _release_what_was_forgotten(self) -> None:
         """Release again what its owner has released: a controller that was killed may have forgotten that."""
