@@ -2,63 +2,49 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-
+import msgspec
 import pytest
 
-from core.builders import at, ended, entry, header, intent, opening, read, ref, running, started
-from dispatch.adapters.memory.records import Execution
+from core.builders import (
+    BOUND,
+    DECLARED,
+    at,
+    ended,
+    entry,
+    intent,
+    opening,
+    read,
+    ref,
+    running,
+    started,
+)
 from dispatch.model.answers import Action
-from dispatch.model.epoch import Epoch
 from dispatch.model.journal import (
-    AnyEvent,
+    BoundsGrew,
+    Ceased,
     Decided,
     Intended,
+    Missed,
     Outcome,
+    Proof,
     Settled,
     StopAsked,
+    Vanished,
     Verb,
 )
-from dispatch.model.policy import Budget, Policy, Rule
+from dispatch.model.policy import Budget
+from dispatch.model.quantity import Duration
 from dispatch.model.status import Cause, State, Verdict
 from dispatch.sim import rules
-from dispatch.sim.history import Begun, History, Written
+from sim.planted import begin, decided, told, write
 
-HOLDS = Policy(rules=(Rule(when=(Cause.PREEMPTED,), do=Action.HOLD),))
 STOP = StopAsked(by="alice")
-
-
-def told(*events: AnyEvent) -> History:
-    """A history of these events, after a header."""
-    history = History(header().id, "j1", timedelta(seconds=1))
-    write(history, header(HOLDS), *events)
-    return history
-
-
-def write(history: History, *events: AnyEvent) -> Written:
-    """Add events; the last of them."""
-    added = [history.write(entry(history.length + 1, event), at(0)) for event in events]
-    return added[-1]
-
-
-def begin(history: History, n: int = 1) -> Begun:
-    """Add an execution of submission n."""
-    execution = Execution(
-        serial=len(history.begun) + 1, object=n, job=header().id, epoch=Epoch(n, 0), attempt="a",
-        nodes=("n1",), alive={"n1"}, started=at(0),
-    )  # fmt: skip
-    return history.begin(ref(n), execution, at(0))
 
 
 def not_landed(verb: Verb, n: int = 1) -> Settled:
     return Settled(
         intent=f"{verb}-{n}", outcome=Outcome.NOT_LANDED, reason="2 reads do not show it"
     )
-
-
-def decided(cause: Cause, action: Action, budget: Budget | None = None) -> Decided:
-    verdict = Verdict(state=State.FAILED, cause=cause)
-    return Decided(submission=1, restarts=0, verdict=verdict, action=action, rule=0, budget=budget)
 
 
 def test_a_start_that_lands_though_it_is_recorded_as_not_landed_is_seen() -> None:
@@ -136,3 +122,80 @@ def test_a_stop_that_waits_for_an_open_is_seen() -> None:
     assert rules.waited_with_a_stop(history, write(history, settled)) is None
     history = told(*opening(), STOP, read(running()), read(ended()))
     assert rules.waited_with_a_stop(history, write(history, settled)) is None
+
+
+def missed(sent: float, boot: str = "b1") -> Missed:
+    return Missed(intent="open-1", sent=at(sent), boot=boot)
+
+
+def test_a_read_before_the_landing_bound_that_is_taken_for_one_after_it_is_seen() -> None:
+    history = told(*opening())
+    assert rules.read_before_its_bound(history, write(history, missed(BOUND - 1)))
+    assert rules.read_before_its_bound(history, write(history, missed(BOUND))) is None
+    wider = msgspec.structs.replace(DECLARED, call_bound=Duration(seconds=60))
+    write(history, BoundsGrew(declarations=wider))
+    assert rules.read_before_its_bound(history, write(history, missed(BOUND)))
+
+
+def test_a_write_that_one_read_too_few_has_settled_is_seen() -> None:
+    history = told(*opening())
+    assert rules.settled_by_too_few_reads(history, write(history, not_landed(Verb.OPEN)))
+    history = told(*opening(), missed(BOUND, "b0"), missed(BOUND))
+    assert rules.settled_by_too_few_reads(history, write(history, not_landed(Verb.OPEN))) is None
+    more = BoundsGrew(declarations=msgspec.structs.replace(DECLARED, settling_reads=3))
+    history = told(*opening(), more, missed(BOUND, "b0"), missed(BOUND))
+    assert rules.settled_by_too_few_reads(history, write(history, not_landed(Verb.OPEN)))
+    history = told(*opening(), more, missed(BOUND), missed(BOUND + 1))
+    assert rules.settled_by_too_few_reads(history, write(history, not_landed(Verb.OPEN)))
+    history = told(*opening(), more, missed(BOUND), missed(BOUND + 25))
+    assert rules.settled_by_too_few_reads(history, write(history, not_landed(Verb.OPEN))) is None
+
+
+def test_a_write_beside_one_of_unknown_outcome_is_seen() -> None:
+    hold = Intended(intent=intent(Verb.HOLD, instance=1))
+    stop = Intended(intent=intent(Verb.STOP))
+    history = told(*opening())
+    assert rules.wrote_beside_an_open_write(history, write(history, hold))
+    assert rules.wrote_beside_an_open_write(history, write(history, stop))
+    history = told(*opening(), not_landed(Verb.OPEN))
+    assert rules.wrote_beside_an_open_write(history, write(history, hold)) is None
+    history = told(*opening(), STOP)
+    assert rules.wrote_beside_an_open_write(history, write(history, stop)) is None
+    again = Intended(intent=intent(Verb.STOP, id="stop-again"))
+    assert rules.wrote_beside_an_open_write(history, write(history, again))
+
+
+def test_an_end_that_is_judged_before_no_crash_can_undo_it_is_seen() -> None:
+    preempted = decided(Cause.PREEMPTED, Action.HOLD)
+    history = told(*started(), read(running()), read(ended(), sent=100))
+    early, late = (write(history, preempted, when=when) for when in (120, 130))
+    assert rules.judged_within_the_save_window(history, early)
+    assert rules.judged_within_the_save_window(history, late) is None
+    write(history, read(ended(), sent=110, boot="b2"))
+    assert rules.judged_within_the_save_window(history, write(history, preempted, when=130))
+    history = told(*started(), read(running()))
+    assert rules.judged_within_the_save_window(history, write(history, preempted)) is None
+
+
+def test_a_proof_that_something_is_gone_which_lives_is_seen() -> None:
+    proof = Ceased(submission=1, proof=Proof.CLEANED)
+    history = told(*started(), read(running()))
+    begun = begin(history)
+    assert rules.proved_wrongly(history, write(history, proof))
+    assumed = Ceased(submission=1, proof=Proof.ASSUMED_GONE)
+    assert rules.proved_wrongly(history, write(history, assumed)) is None
+    begun.execution.ended = at(100)
+    begun.execution.alive.clear()
+    assert rules.proved_wrongly(history, write(history, proof)) is None
+
+
+def test_what_is_given_up_before_its_evidence_could_come_is_seen() -> None:
+    verdict = Verdict(state=State.UNKNOWN, cause=Cause.UNKNOWN, proven=False)
+    lost = Decided(submission=1, restarts=0, verdict=verdict, action=Action.HOLD)
+    gone = Vanished(submission=1, sent=at(100), boot="b1")
+    history = told(*started(), read(running()), gone)
+    early, late = (write(history, lost, when=when) for when in (398, 400))
+    assert rules.judged_before_evidence_could_come(history, early)
+    assert rules.judged_before_evidence_could_come(history, late) is None
+    write(history, read(ended(), sent=200))
+    assert rules.judged_before_evidence_could_come(history, write(history, lost, when=300)) is None

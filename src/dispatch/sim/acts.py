@@ -15,6 +15,7 @@ from dispatch.model.errors import DispatchError
 from dispatch.model.quantity import Duration
 from dispatch.sim.scenario import Kind
 from dispatch.sim.upgrading import upgrade_all, upgrade_one
+from dispatch.sim.waiting import stop_and_wait
 
 if TYPE_CHECKING:
     from dispatch.adapters.memory.records import WorldObject
@@ -352,8 +353,9 @@ APART: tuple[tuple[Act, float], ...] = (
     (Act("the controller hangs for a minute", 1.0, _hang_a_minute), 0.05),
     (Act("somebody upgrades", 1.0, upgrade_one), 0.05),
     (Act("more reads are asked for", 1.0, _ask_for_more_reads), 0.03),
+    (Act("a person waits for a stop", 1.0, stop_and_wait), 0.0),
 )
-"""Drawn apart from the others, each with its probability: what is added here moves nothing that a seed draws elsewhere."""
+"""Drawn apart from the others, each with its probability (0: in a climate alone): what is added here moves nothing that a seed draws elsewhere."""
 
 
 def _named(names: tuple[str, ...]) -> list[Act]:

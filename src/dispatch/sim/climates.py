@@ -248,10 +248,19 @@ SET_BACK_HELD = replace(
 )  # fmt: skip
 """The records are set back, and objects remember holds that these have forgotten."""
 
+STOPPED_AND_WAITED_FOR = under(Climate(acts=("a person waits for a stop",)))
+"""People stop jobs, and wait until they are told that it is true."""
+
+CLEANING_LONG = under(
+    Climate(ends=("is preempted",), settings=(("cleaning_time", Duration(seconds=90)),))
+)
+"""Nothing comes to its end undisturbed, and nodes clean up for longer than a controller may forget."""
+
 CLIMATES: dict[str, Options] = {
     "administered": ADMINISTERED,
     "busy": BUSY,
     "cancelled": CANCELLED,
+    "cleaning-long": CLEANING_LONG,
     "dying": DYING,
     "forgetful": FORGETFUL,
     "forgetful-of-holds": FORGETFUL_OF_HOLDS,
@@ -279,6 +288,7 @@ CLIMATES: dict[str, Options] = {
     "silent": SILENT,
     "slow": SLOW,
     "slowing": SLOWING,
+    "stopped-and-waited-for": STOPPED_AND_WAITED_FOR,
     "stopped-between": STOPPED_BETWEEN,
     "stopped-in-silence": STOPPED_IN_SILENCE,
     "together": TOGETHER,

@@ -6,21 +6,28 @@ sharpens. It answers what is broken, or nothing.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 
-from dispatch.model.answers import Action
+from dispatch.model.answers import Action, Declarations
 from dispatch.model.journal import (
+    BoundsGrew,
+    Ceased,
     Decided,
     Ended,
     Intended,
     Intent,
+    Missed,
     Observed,
     Outcome,
+    Proof,
     Settled,
     StopAsked,
+    Vanished,
     Verb,
 )
-from dispatch.model.status import Cause
+from dispatch.model.status import Cause, State
+from dispatch.sim import policy_rules
 from dispatch.sim.history import Begun, History, Told, Written
 from dispatch.sim.invariants import opened_by_a_person
 
@@ -149,6 +156,126 @@ def waited_with_a_stop(history: History, new: Written) -> str | None:
     return f"the stop of submission {intent.submission} waited until its open was settled"
 
 
+# --- restated: what costs nothing at once, since another rule makes up for it
+
+
+def _declared(history: History) -> Declarations:
+    """The bounds of the header, as wide as they have grown (12, T5)."""
+    declared = history.header.declarations
+    for grown in history.events(BoundsGrew):
+        declared = declared.widened(grown.declarations)
+    return declared
+
+
+def _intent_of(history: History, number: str) -> Intent | None:
+    return next((intent for _, intent in _intents(history) if intent.id == number), None)
+
+
+def read_before_its_bound(history: History, new: Written) -> str | None:
+    """S8: a read tells that a write did not land only after its landing bound, by the clock that checked it (12, R3)."""
+    event = new.entry.event
+    if not isinstance(event, Missed) or history.set_back:
+        return None
+    intent, declared = _intent_of(history, event.intent), _declared(history)
+    if intent is None:
+        return None
+    bound = intent.deadline + declared.call_bound + declared.clock_skew
+    if event.sent > bound:
+        return None
+    return f"a read {bound - event.sent} before its landing bound tells that {intent.verb} did not land"
+
+
+def settled_by_too_few_reads(history: History, new: Written) -> str | None:
+    """S8: so many reads as are declared tell so, all under one boot, each a call bound after the one before (12, R2)."""
+    event = new.entry.event
+    if (
+        not isinstance(event, Settled)
+        or event.outcome is not Outcome.NOT_LANDED
+        or not (event.reason or "").endswith("reads do not show it")
+        or history.set_back
+    ):
+        return None
+    declared = _declared(history)
+    missed = [one for one in history.events(Missed) if one.intent == event.intent]
+    boots = [one.boot for one in missed]
+    last = missed[-(declared.settling_reads - 1) :]
+    if len(last) < declared.settling_reads - 1 or len({*boots[-len(last) :]}) > 1:
+        return f"{len(missed) + 1} reads settle what takes {declared.settling_reads} under one boot"
+    reads = [*((one.sent, one.answered or one.sent) for one in last)]
+    for (_, before), (after, _) in itertools.pairwise(reads):
+        if after < before + declared.call_bound:
+            return f"two reads, {after - before} apart, are taken for two"
+    return None
+
+
+def wrote_beside_an_open_write(history: History, new: Written) -> str | None:
+    """S2: while the outcome of a write is unknown nothing else is written, but the stop that a person asked for (12, E3)."""
+    event = new.entry.event
+    if not isinstance(event, Intended) or history.set_back:
+        return None
+    settled = {one.intent for one in history.events(Settled)}
+    still = [i for _, i in _intents(history) if i is not event.intent and i.id not in settled]
+    asked = event.intent.verb is Verb.STOP and history.told(StopAsked)
+    for one in still:
+        if not asked or (one.verb, one.ref) == (Verb.STOP, event.intent.ref):
+            return f"{event.intent.verb} was intended while the outcome of {one.verb} is unknown"
+    return None
+
+
+def judged_within_the_save_window(history: History, new: Written) -> str | None:
+    """S6: an end is judged a save window after it was first read, under the boot that is up (12, E2)."""
+    one = new.entry.event
+    if not isinstance(one, Decided) or history.set_back:
+        return None
+    reads = [e for e in history.events(Observed) if e.submission == one.submission]
+    first = None
+    for read in reversed(reads):
+        if not read.observation.state.ended or read.boot != reads[-1].boot:
+            break
+        first = read
+    if first is None:
+        return None
+    sure = (first.answered or first.sent) + _declared(history).save_window
+    if new.at + history.skew >= sure:
+        return None
+    return f"the end of submission {one.submission} is judged {sure - new.at} before it is sure"
+
+
+def judged_before_evidence_could_come(history: History, new: Written) -> str | None:
+    """S8: what is not shown any more is given up once evidence of its end has had the time to come, and no earlier."""
+    one = new.entry.event
+    if not isinstance(one, Decided) or one.verdict.state is not State.UNKNOWN or history.set_back:
+        return None
+    gone = [told for told in history.told(Vanished) if _is_of(told, one.submission)]
+    read = [told.place for told in history.told(Observed) if _is_of(told, one.submission)]
+    if not gone or max(read, default=0) > gone[-1].place:
+        return None
+    vanished = gone[-1].event
+    assert isinstance(vanished, Vanished)
+    due = (vanished.answered or vanished.sent) + _declared(history).evidence_window
+    if new.at + history.skew >= due:
+        return None
+    return f"submission {one.submission} is given up {due - new.at} before its evidence had to come"
+
+
+def _is_of(told: Told, submission: int) -> bool:
+    return isinstance(told.event, Observed | Vanished) and told.event.submission == submission
+
+
+def proved_wrongly(history: History, new: Written) -> str | None:
+    """S1: what is recorded as proven to be gone has no process left (12, E4)."""
+    event = new.entry.event
+    if not isinstance(event, Ceased) or event.proof is Proof.ASSUMED_GONE:
+        return None
+    reads = [e for e in history.events(Observed) if e.submission == event.submission]
+    for begun in history.begun:
+        execution = begun.execution
+        if execution.live and any(begun.ref == read.observation.ref for read in reads[-1:]):
+            nodes = ", ".join(sorted(execution.alive))
+            return f"submission {event.submission} is proven gone ({event.proof}), and lives on {nodes}"
+    return None
+
+
 ON_WRITTEN = (
     (Decided, "S4", charged_for_nothing),
     (Decided, "S4", did_another_thing),
@@ -156,4 +283,11 @@ ON_WRITTEN = (
     (Intended, "S5", opened_again),
     (Intended, "S8", went_on_after_a_success),
     (Settled, "liveness", waited_with_a_stop),
+    (Missed, "S8", read_before_its_bound),
+    (Settled, "S8", settled_by_too_few_reads),
+    (Intended, "S2", wrote_beside_an_open_write),
+    (Decided, "S6", judged_within_the_save_window),
+    (Decided, "S8", judged_before_evidence_could_come),
+    (Ceased, "S1", proved_wrongly),
+    *policy_rules.ON_WRITTEN,
 )
