@@ -322,6 +322,17 @@ def test_s8_sees_a_launch_that_is_said_to_be_refused_and_was_not() -> None:
     assert invariants.wrong_cause(older.history, older.write(decided(2, cause=Cause.FENCED)))
 
 
+def test_s8_knows_that_a_stop_is_what_ends_a_job_whose_launch_was_refused() -> None:
+    # It was preempted, and the controller forgot that and the start of it (busy, seed 50066).
+    told = Told(*opened(), read(ended(cause=Cause.FENCED)), StopAsked(by="alice"))
+    stopped = told.write(decided(cause=Cause.STOPPED))
+    assert invariants.wrong_cause(told.history, stopped)
+    told.begin(alive=set(), cause=Cause.PREEMPTED)
+    assert invariants.wrong_cause(told.history, stopped)
+    told.history.forgetful = True
+    assert invariants.wrong_cause(told.history, stopped) is None
+
+
 def test_s8_knows_of_launches_that_failed_and_of_cancellations_before_a_start() -> None:
     ref = "ref-1"
     told = Told(*opened())

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from itertools import chain
+from operator import itemgetter
 
 from dispatch.adapters.memory.records import Execution
 from dispatch.adapters.memory.slurm_reading import by_exit
@@ -30,7 +31,7 @@ from dispatch.model.journal import (
     Verb,
 )
 from dispatch.model.policy import HOLD_BY_CESSATION, NO_RECOVERY, Backoff, Policy
-from dispatch.model.status import By, Cause, State, Verdict
+from dispatch.model.status import By, Cause, Observation, State, Verdict
 from dispatch.sim.history import Begun, History, Told, Written
 
 OnWritten = Callable[[History, Written], str | None]
@@ -282,7 +283,11 @@ def wrong_cause(history: History, new: Written) -> str | None:
 def _compare(history: History, verdict: Verdict, submission: int, restarts: int) -> str | None:
     if verdict.cause is Cause.UNKNOWN:
         return None
-    if verdict.cause is Cause.FENCED:
+    seen = _recorded(history, submission)
+    stopped = verdict.cause is Cause.STOPPED and bool(history.told(StopAsked))
+    # A refused launch is no end of the program's: a stop that was asked for meanwhile is all that ends the job.
+    refused = stopped and seen is not None and seen.cause is Cause.FENCED
+    if verdict.cause is Cause.FENCED or refused:
         return None if _was_taken(history, Epoch(submission, restarts)) else "no ticket was taken"
     if verdict.cause is Cause.FORGOTTEN:
         if history.forgetful or history.set_back:
@@ -290,7 +295,7 @@ def _compare(history: History, verdict: Verdict, submission: int, restarts: int)
         return f"{verdict.cause} is recorded, and the controller forgot nothing"
     true = list(_true_causes(history, submission, restarts))
     said: set[Cause | None] = {verdict.cause}
-    if verdict.cause is Cause.STOPPED and history.told(StopAsked):
+    if stopped:
         said = {Cause.CANCELLED, Cause.FORGOTTEN}  # what the controller lost needs no stop any more
         if not (true and verdict.proven) and (history.forgetful or history.set_back):
             return None  # it was forgotten, and whether or how it ran nobody can tell any more
@@ -302,16 +307,18 @@ def _compare(history: History, verdict: Verdict, submission: int, restarts: int)
 
 def _was_taken(history: History, epoch: Epoch) -> bool:
     """Whether the start ticket of an epoch was taken, by another object or by a launch that the controller forgot (12, O4)."""
-    recorded = _recorded(history, epoch.submission)
+    seen = _recorded(history, epoch.submission)
     return any(
-        begun.execution.epoch >= epoch and (history.forgetful or begun.ref != recorded)
+        begun.execution.epoch >= epoch
+        and (history.forgetful or seen is None or begun.ref != seen.ref)
         for begun in history.begun
     )
 
 
 def _true_causes(history: History, submission: int, restarts: int) -> Iterator[Cause | None]:
     """Everything that can truly be said of the ends of the executions of the object that the record has as that submission."""
-    recorded = _recorded(history, submission)
+    seen = _recorded(history, submission)
+    recorded = seen.ref if seen else None
     for begun in history.begun:
         execution = begun.execution
         counted = execution.epoch.restarts == restarts or not history.counts_restarts
@@ -325,14 +332,14 @@ def _true_causes(history: History, submission: int, restarts: int) -> Iterator[C
         yield Cause.CANCELLED
 
 
-def _recorded(history: History, submission: int) -> str | None:
-    """The ref of the object that the record has read last under a number: once set back, it may have met others."""
+def _recorded(history: History, submission: int) -> Observation | None:
+    """What the record has read last under a number: once set back, it may have met several objects of it."""
     reads = [
-        (told.place, told.event.observation.ref)
+        (told.place, told.event.observation)
         for told in chain(history.told(Observed), history.told(Adopted))
         if isinstance(told.event, Observed | Adopted) and told.event.submission == submission
     ]
-    return max(reads)[1] if reads else None
+    return max(reads, key=itemgetter(0))[1] if reads else None
 
 
 def _is(ref: str, recorded: str | None, submission: int) -> bool:
