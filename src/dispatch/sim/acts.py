@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from dispatch.adapters.memory import Relaunch
 from dispatch.model.errors import DispatchError
 from dispatch.model.quantity import Duration
+from dispatch.sim.pausing import pause_one
 from dispatch.sim.scenario import Kind
 from dispatch.sim.upgrading import upgrade_all, upgrade_one
 from dispatch.sim.waiting import stop_and_wait
@@ -353,6 +354,7 @@ APART: tuple[tuple[Act, float], ...] = (
     (Act("the controller hangs for a minute", 1.0, _hang_a_minute), 0.05),
     (Act("somebody upgrades", 1.0, upgrade_one), 0.05),
     (Act("more reads are asked for", 1.0, _ask_for_more_reads), 0.03),
+    (Act("a process stands still", 1.0, pause_one), 0.1),
     (Act("a person waits for a stop", 1.0, stop_and_wait), 0.0),
 )
 """Drawn apart from the others, each with its probability (0: in a climate alone): what is added here moves nothing that a seed draws elsewhere."""

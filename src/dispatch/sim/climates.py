@@ -256,6 +256,15 @@ CLEANING_LONG = under(
 )
 """Nothing comes to its end undisturbed, and nodes clean up for longer than a controller may forget."""
 
+STANDING_STILL = under(
+    Climate(
+        rate=0.1, poll=10,
+        acts=("a process stands still",),
+        spite=0.6, reactions=("a process stands still", CRASH), within=0.4,
+    )
+)  # fmt: skip
+"""Processes stand still when they have just called, and go on later with what they knew."""
+
 CLIMATES: dict[str, Options] = {
     "administered": ADMINISTERED,
     "busy": BUSY,
@@ -289,6 +298,7 @@ CLIMATES: dict[str, Options] = {
     "slow": SLOW,
     "slowing": SLOWING,
     "stopped-and-waited-for": STOPPED_AND_WAITED_FOR,
+    "standing-still": STANDING_STILL,
     "stopped-between": STOPPED_BETWEEN,
     "stopped-in-silence": STOPPED_IN_SILENCE,
     "together": TOGETHER,

@@ -41,6 +41,8 @@ class Process:
         self.life_of = name.partition(".")[0].partition("-")[0]
         self.records = records
         self.dead = False
+        self.paused_until = 0.0
+        """Before that moment nothing of it goes on."""
         self.task: asyncio.Task[Any] | None = None
         self.points = 0
         self.fatal = site.weather.fatal_point(name)
@@ -79,10 +81,10 @@ class Process:
     def die(self) -> None:
         """Die: from here on nothing that the code still tries has an effect."""
         if not self.dead:
-            self.dead = True
+            self.dead, self.paused_until = True, 0.0
             self.site.step(self.name, "is dead")
             if self.task is not None:
-                self.task.get_loop().call_soon(self.task.cancel)
+                self.site.loop.call_soon(self.task.cancel)
 
 
 def _no_config(alias: str) -> AdapterConfig:

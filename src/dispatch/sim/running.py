@@ -15,11 +15,12 @@ from dispatch.shell.identity import randomness
 from dispatch.sim import acts, liveness
 from dispatch.sim.coverage import read_record
 from dispatch.sim.options import Options, Outcome
+from dispatch.sim.pausing import PausableLoop
 from dispatch.sim.site import Site
 from dispatch.sim.telling import tell_truth, tell_view
 from dispatch.sim.upgrading import is_refusal
 from dispatch.sim.working import without_interrupts
-from dispatch.testing.loop import SimulatedLoop, SimulationError
+from dispatch.testing.loop import SimulationError
 from dispatch.testing.loop.errors import summary
 from dispatch.testing.loop.simulate import run_on
 from dispatch.testing.points import Crash
@@ -34,7 +35,7 @@ def run(seed: int, options: Options | None = None, mutant: Mutant = nullcontext)
     ``mutant`` breaks dispatch for as long as the run lasts. Ctrl-C is heard at its end.
     """
     options = options or Options()
-    loop = SimulatedLoop(patience=100_000)
+    loop = PausableLoop(patience=100_000)
     site = Site(seed, options, loop)
     loop.set_exception_handler(_told_of_errors(site))
     # Broken off anywhere, a run would leave coroutines behind, which complain as they are dropped.
@@ -52,6 +53,7 @@ def run(seed: int, options: Options | None = None, mutant: Mutant = nullcontext)
 
 
 async def _main(site: Site) -> None:
+    site.loop.begin()
     tasks = [
         *(asyncio.ensure_future(person.live()) for person in site.people),
         *(asyncio.ensure_future(site.supervise(n)) for n in range(1, site.options.supervisors + 1)),

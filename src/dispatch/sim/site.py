@@ -29,6 +29,7 @@ from dispatch.sim.history import Begun, History
 from dispatch.sim.hosts import HostClock
 from dispatch.sim.jobs import random_job
 from dispatch.sim.options import Line, Options, Violation
+from dispatch.sim.pausing import RUNNING, Outside, PausableLoop
 from dispatch.sim.people import Person
 from dispatch.sim.process import Process
 from dispatch.sim.records import Kept, Records
@@ -38,14 +39,13 @@ from dispatch.sim.telling import tell
 from dispatch.sim.upgrading import upgrades
 from dispatch.sim.weather import Faults, Weather
 from dispatch.testing.clock import START
-from dispatch.testing.loop import SimulatedLoop
 
 
 class Site:
     """Everything of one run."""
 
-    def __init__(self, seed: int, options: Options, loop: SimulatedLoop) -> None:
-        self.loop = loop
+    def __init__(self, seed: int, options: Options, loop: PausableLoop) -> None:
+        self.loop = Outside(loop)
         self.options = options
         self.chance = Chance(seed)
         self.faults = Faults(options.only, enabled=options.faults)
@@ -322,6 +322,7 @@ class Site:
 
     async def _named(self, process: Process, work: Coroutine[Any, Any, None]) -> None:
         """Let each process draw its own names, so that a process less changes none of the others'."""
+        RUNNING.set(process)
         with randomness(self.chance.stream(f"{process.name}/names").data):
             await work
 
