@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from core.builders import at, intent, read, running, started
+import msgspec
+
+from core.builders import at, cancelled, intent, read, running, started
 from dispatch.model.answers import Action
 from dispatch.model.journal import (
     Decided,
@@ -13,9 +15,9 @@ from dispatch.model.journal import (
     Settled,
     Verb,
 )
-from dispatch.model.policy import CrashLoop, Policy, Unmatched
+from dispatch.model.policy import Budget, CrashLoop, Policy, Rule, Unmatched
 from dispatch.model.quantity import Duration
-from dispatch.model.status import Cause, State, Verdict
+from dispatch.model.status import By, Cause, State, Verdict
 from dispatch.sim import policy_rules
 from sim.planted import begin, decided, told, write
 
@@ -133,3 +135,29 @@ def test_a_hold_that_has_the_number_of_an_earlier_one_is_seen() -> None:
         policy_rules.numbered_a_hold_again(history, write(history, HoldAsked(instance=2, by="bob")))
         is None
     )
+
+
+def test_an_end_that_nothing_proves_and_that_is_charged_is_seen() -> None:
+    def unknown(budget: Budget | None, *, proven: bool = False) -> Decided:
+        verdict = Verdict(state=State.FAILED, cause=Cause.UNKNOWN, proven=proven)
+        return Decided(
+            submission=1, restarts=0, verdict=verdict, action=Action.RESUBMIT, rule=0, budget=budget
+        )
+
+    rule = Rule(when=(Cause.UNKNOWN,), do=Action.RESUBMIT)
+    history = told(*started(), policy=Policy(rules=(rule,)))
+    charged = unknown(Budget.INFRASTRUCTURE)
+    assert policy_rules.charged_for_what_nobody_knows(history, write(history, charged))
+    for one in (unknown(None), unknown(Budget.INFRASTRUCTURE, proven=True)):
+        assert policy_rules.charged_for_what_nobody_knows(history, write(history, one)) is None
+    says = msgspec.structs.replace(rule, budget=Budget.INFRASTRUCTURE)
+    history = told(*started(), policy=Policy(rules=(says,)))
+    assert policy_rules.charged_for_what_nobody_knows(history, write(history, charged)) is None
+
+
+def test_another_persons_stop_that_is_told_as_ours_is_seen() -> None:
+    stopped = decided(Cause.STOPPED, Action.FAIL)
+    for by, breaks in ((By.ADMINISTRATOR, True), (By.OTHER, True), (By.OWNER, False)):
+        history = told(*started(), read(cancelled(by=by)))
+        found = policy_rules.took_anothers_stop_for_ours(history, write(history, stopped))
+        assert (found is not None) is breaks

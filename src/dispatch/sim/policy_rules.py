@@ -18,7 +18,7 @@ from dispatch.model.journal import (
     Verb,
 )
 from dispatch.model.policy import NO_RECOVERY, Unmatched
-from dispatch.model.status import Cause
+from dispatch.model.status import By, Cause
 from dispatch.sim.history import History, Written
 
 
@@ -130,6 +130,34 @@ def ran_on_an_excluded_node(history: History, new: Written) -> str | None:
     return None
 
 
+def charged_for_what_nobody_knows(history: History, new: Written) -> str | None:
+    """S4: an end that nothing proves is charged to nobody, unless its rule says whom (12, E5)."""
+    one, policy = new.entry.event, history.header.job.policy or NO_RECOVERY
+    if not isinstance(one, Decided) or one.verdict.cause is not Cause.UNKNOWN:
+        return None
+    says = one.rule is not None and policy.rules[one.rule].budget is not None
+    if one.verdict.proven or one.budget is None or says:
+        return None
+    return f"an end that nothing proves is charged to {one.budget}"
+
+
+def took_anothers_stop_for_ours(history: History, new: Written) -> str | None:
+    """S8: what was read to be cancelled by another person was not stopped by the one who asked us to."""
+    one = new.entry.event
+    if not isinstance(one, Decided) or one.verdict.cause is not Cause.STOPPED:
+        return None
+    reads = [e for e in history.events(Observed) if e.submission == one.submission]
+    verdict = reads[-1].observation.verdict if reads else one.verdict
+    if verdict.cause is not Cause.CANCELLED or verdict.detail.by not in (
+        By.ADMINISTRATOR,
+        By.OTHER,
+    ):
+        return None
+    return (
+        f"submission {one.submission} was cancelled by {verdict.detail.by}, and is told as stopped"
+    )
+
+
 REFUSAL = "The scheduler refuses it."
 """What a scheduler says in a simulation that refuses for good."""
 
@@ -155,6 +183,8 @@ def numbered_a_hold_again(history: History, new: Written) -> str | None:
 
 
 ON_WRITTEN = (
+    (Decided, "S4", charged_for_what_nobody_knows),
+    (Decided, "S8", took_anothers_stop_for_ours),
     (Intended, "S4", started_before_its_due_time),
     (Decided, "S4", did_another_thing_unmatched),
     (Decided, "S4", braked_wrongly),

@@ -3,7 +3,7 @@
 Nothing but ``dispatch.sim`` may import this, and that only where mutants are hunted: no run of dispatch can reach it.
 """
 
-from dispatch.sim.mutants import acting, ending, opening, reading, recovery, upgrading
+from dispatch.sim.mutants import acting, ending, opening, promises, reading, recovery, upgrading
 from dispatch.sim.mutants.mutant import Mutant, Swap
 from dispatch.sim.mutants.unshown import UNSHOWN
 
@@ -14,6 +14,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *ending.MUTANTS,
     *recovery.MUTANTS,
     *upgrading.MUTANTS,
+    *promises.MUTANTS,
 )
 
 __all__ = ["MUTANTS", "UNSHOWN", "Mutant", "Swap"]
