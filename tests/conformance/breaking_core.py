@@ -18,13 +18,14 @@ from dispatch.conformance.core import CoreBench, Process
 from dispatch.conformance.core.process import ALIAS, VERSION
 from dispatch.conformance.memory import MemoryHarness
 from dispatch.core import deciding
-from dispatch.shell.supervisor import Supervisor
+from dispatch.shell.supervisor import TICK, Supervisor
 
 
 class Unhurried(Supervisor):
     """A supervisor that looks for work every five seconds, so that hours cost less; the rules of time are the same."""
 
-    async def _pause(self) -> None:
+    async def _pause(self, wait: timedelta = TICK) -> None:
+        del wait
         await self.ledger.clock.sleep_until(self.ledger.clock.now() + timedelta(seconds=5))
 
 

@@ -10,11 +10,11 @@ from dispatch.model.journal import SCHEMA, AnyEvent, Entry, HoldAsked, Intended,
 from dispatch.sim import Options, run
 from dispatch.sim.climates import UPGRADED
 from dispatch.sim.mutants.mutant import Swap, constant
+from dispatch.sim.pausing import PausableLoop
 from dispatch.sim.process import Process
 from dispatch.sim.site import Site
 from dispatch.sim.upgrading import LEFT_ALONE, NEXT, Handle, check_call
 from dispatch.spi.store import Turn
-from dispatch.testing.loop import SimulatedLoop
 
 JOB = header().id
 HOLD = HoldAsked(instance=1, by="alice")
@@ -24,7 +24,7 @@ class Two:
     """A supervisor of this dispatch and one of the next, on records with one job that the first has accepted."""
 
     def __init__(self) -> None:
-        self.site = Site(1, Options(faults=False), SimulatedLoop())
+        self.site = Site(1, Options(faults=False), PausableLoop())
         self.site.upgraded.add("s2")
         self.older, self.newer = (
             self.site.process(name, self.site.chance.stream(name)) for name in ("s1.1", "s2.1")

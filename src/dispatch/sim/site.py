@@ -90,7 +90,7 @@ class Site:
         self.lost: dict[str, datetime] = {}
         self.histories: dict[str, History] = {}
         self.processes: list[Process] = []
-        self.commands: set[asyncio.Task[None]] = set()
+        self.commands: set[asyncio.Task[Any]] = set()
         self.scheduler = Scheduler(self)
         self.excused: list[str] = []
         self.steps = 0

@@ -21,7 +21,7 @@ WAITS = {
 }
 """The rows of the decision table that wait, in the words of the report."""
 
-TIMES = (
+TIMES: tuple[str, ...] = (
     "useful", "lost", "checkpointing", "restarting", "hanging",
     "queued", "noticing", "proof", "backoff", "held", "waiting", "over",
 )  # fmt: skip
