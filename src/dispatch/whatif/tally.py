@@ -27,7 +27,7 @@ TIMES: tuple[str, ...] = (
 )  # fmt: skip
 """What the time of a run is spent on; the parts add up to it."""
 
-ON_NODES = TIMES[:5]
+ON_NODES: tuple[str, ...] = TIMES[:5]
 """The parts in which the job has its nodes."""
 
 POINTS = 60
