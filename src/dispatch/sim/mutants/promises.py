@@ -6,7 +6,8 @@ from datetime import datetime, timedelta
 
 from msgspec.structs import replace as replace_value
 
-from dispatch.core import deciding, folding, landing, recovery, stopping
+from dispatch.core import deciding, ending, folding, landing, recovery, stopping
+from dispatch.core.ending import judge, note_missing
 from dispatch.core.situation import Situation
 from dispatch.core.starting import begin, expire_hold
 from dispatch.model.answers import Action, Declarations
@@ -21,11 +22,11 @@ from dispatch.model.journal import (
     Settled,
     StopAsked,
 )
-from dispatch.model.policy import Policy
+from dispatch.model.policy import Budget, Policy
 from dispatch.model.quantity import Duration
 from dispatch.model.status import Listing, Observation
 from dispatch.model.steps import Append, Call, Step
-from dispatch.model.view import JobView, OpenIntent
+from dispatch.model.view import JobView, OpenIntent, Phase
 from dispatch.shell import acting, batch, driving, intents
 from dispatch.shell.driving import Until
 from dispatch.shell.operator import Operator
@@ -36,6 +37,26 @@ _settle, _asked, _ask_stop = landing.settle, folding._asked, Operator.ask_stop  
 _brake, _unmatched = recovery._brake, recovery._unmatched  # noqa: SLF001 - what is broken
 _stop_first = stopping._stop_first  # noqa: SLF001 - what is broken
 _outcome_of, _has_reached = intents.outcome_of, driving.has_reached
+
+
+def _judge_while_it_is_cleaned(s: Situation) -> Step | None:
+    known, seen = s.view.current, s.current_seen
+    if known is None or seen is None or known.phase is not Phase.ENDED or known.ended is None:
+        return None
+    if not seen.final:
+        return judge(s)
+    return ending._judge_when_sure(s, known, seen, known.ended)  # noqa: SLF001 - what is broken
+
+
+def _is_final(seen: Observation) -> bool:
+    return seen.state.ended and seen.final
+
+
+def _give_up_soon(s: Situation) -> Step | None:
+    declared = s.view.header.declarations
+    soon = replace_value(declared, evidence_window=declared.save_window)
+    view = replace_value(s.view, header=replace_value(s.view.header, declarations=soon))
+    return note_missing(Situation(view, s.listing, s.now))
 
 
 def _two_reads(
@@ -118,6 +139,21 @@ MUTANTS = (
         "a stop is sent again while one is open", "O7",
         "An open intent is the lock: beside it its own like is not written.",
         (Swap(stopping, "_stop_first", _stop_again),), 60,
+    ),
+    Mutant(
+        "what is still cleaned up is gone", "E4",
+        "A node that cleans up runs the last execution still.",
+        (instead(judge, _judge_while_it_is_cleaned), Swap(stopping, "is_gone", _is_final)), 60, climates.CLEANING_LONG,
+    ),
+    Mutant(
+        "evidence of an end is not awaited", "E2",
+        "What neither the queue nor accounting shows yet may be shown soon.",
+        (instead(note_missing, _give_up_soon),), 30,
+    ),
+    Mutant(
+        "what nobody knows is charged", "E5",
+        "An end that nothing proves is charged to nobody.",
+        (Swap(recovery, "_budget", constant(Budget.INFRASTRUCTURE)),), 30,
     ),
     Mutant(
         "a timed hold ends at once", "B7",
