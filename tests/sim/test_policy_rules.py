@@ -161,3 +161,10 @@ def test_another_persons_stop_that_is_told_as_ours_is_seen() -> None:
         history = told(*started(), read(cancelled(by=by)))
         found = policy_rules.took_anothers_stop_for_ours(history, write(history, stopped))
         assert (found is not None) is breaks
+
+
+def test_a_release_of_another_hold_than_the_one_that_stands_is_seen() -> None:
+    history = told(HoldAsked(instance=1, by="alice"), HoldAsked(instance=2, by="alice"))
+    for instance, breaks in ((1, True), (2, False)):
+        release = write(history, ReleaseAsked(instance=instance, by="alice"))
+        assert (policy_rules.released_another_hold(history, release) is not None) is breaks

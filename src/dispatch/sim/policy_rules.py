@@ -130,6 +130,15 @@ def ran_on_an_excluded_node(history: History, new: Written) -> str | None:
     return None
 
 
+def released_another_hold(history: History, new: Written) -> str | None:
+    """S3: a release that is accepted names the hold that stands, or it would lift nothing (12, B7)."""
+    event = new.entry.event
+    if not isinstance(event, ReleaseAsked) or history.set_back:
+        return None
+    last = max((one.instance for one in history.events(HoldAsked)), default=0)
+    return None if event.instance == last else f"hold {event.instance} is released, of {last}"
+
+
 def charged_for_what_nobody_knows(history: History, new: Written) -> str | None:
     """S4: an end that nothing proves is charged to nobody, unless its rule says whom (12, E5)."""
     one, policy = new.entry.event, history.header.job.policy or NO_RECOVERY
@@ -183,6 +192,7 @@ def numbered_a_hold_again(history: History, new: Written) -> str | None:
 
 
 ON_WRITTEN = (
+    (ReleaseAsked, "S3", released_another_hold),
     (Decided, "S4", charged_for_what_nobody_knows),
     (Decided, "S8", took_anothers_stop_for_ours),
     (Intended, "S4", started_before_its_due_time),
