@@ -152,9 +152,10 @@ class LabScheduler(SlurmScheduler):
         self._lost.remove(node)
 
     async def _begun(self, made: Made) -> None:
+        # The command itself: that of srun, and of the shell that it starts on the node, ends with the same words.
         command = made.order.job.command
         for _ in range(600):
-            if any(process.argv[-len(command) :] == command for process in self._lab.processes()):
+            if any(process.argv == command for process in self._lab.processes()):
                 return
             await asyncio.sleep(0.1)
         raise AssertionError("the command did not begin")

@@ -22,6 +22,11 @@ HAPPENINGS = st.sampled_from([
     "finish", "out_of_memory", "time_out", "preempt", "admin_hold", "admin_release", "person_hold",
     "person_release", "fail_launch", "cancel",
 ])  # fmt: skip
+BEFALLS = {
+    "out_of_memory": Cause.OUT_OF_MEMORY,
+    "time_out": Cause.TIMEOUT,
+    "preempt": Cause.PREEMPTED,
+}
 
 
 class KubeflowWorld(RuleBasedStateMachine):
@@ -31,6 +36,7 @@ class KubeflowWorld(RuleBasedStateMachine):
     def open_world(self, cleaning: str) -> None:
         self.bench: Bench = kubeflow(nodes=3, slurmdTimeout="40s", cleaningTime=cleaning)
         self.opened: set[str] = set()
+        self.befell: dict[str, set[Cause | None]] = {}
         self.stopped: dict[str, int] = {}
         self.stream = do(self.bench.backend.watch())
         self.told: dict[str, Observation] = {}
@@ -102,8 +108,8 @@ class KubeflowWorld(RuleBasedStateMachine):
 
     @rule(data=st.data(), what=HAPPENINGS)
     def happen(self, data: st.DataObject, what: str) -> None:
-        if ref := self.a_ref(data):
-            self.attempt(lambda: getattr(self.bench.env, what)(ref))
+        if (ref := self.a_ref(data)) and self.attempt(lambda: getattr(self.bench.env, what)(ref)):
+            self.befell.setdefault(ref, set()).add(BEFALLS.get(what))
 
     @rule(name=NODES, what=st.sampled_from(["lose_node", "return_node", "fence_node"]))
     def change_a_node(self, name: str, what: str) -> None:
@@ -149,7 +155,9 @@ class KubeflowWorld(RuleBasedStateMachine):
         for truth in self.truths():
             seen = truth.observation
             if seen is not None and seen.state.ended and truth.executions and seen.cause:
+                # What has lost a node may be ended for another reason before that is its end: both are true of it.
                 told = {
+                    *self.befell.get(truth.ref, ()),
                     truth.executions[-1].cause,
                     Cause.UNKNOWN,
                     Cause.LAUNCH_FAILED,
