@@ -181,6 +181,7 @@ _DEEDS: dict[Deed, tuple[tuple[State, Cause], ...]] = {
 }
 _DECISIVE = frozenset({Deed.PREEMPTED, Deed.NODE_KILLED, Deed.CANCELLED, Deed.STOPPED})
 _OWN = {"3": (State.FAILED, Cause.NON_ZERO_EXIT), "SEGV": (State.FAILED, Cause.SIGNALLED)}
+_SILENCING = frozenset({Deed.CONTROLLER_KILLED, Deed.CONTROLLER_PAUSED})
 _FORGETTING = frozenset({Cause.FORGOTTEN, Cause.FENCED})
 
 
@@ -212,6 +213,13 @@ def truth_of(execution: Execution, record: Record, evidence: Evidence) -> Truth:
         if done.deed is Deed.CONTROLLER_KILLED
         and record.accepted <= done.since <= execution.decided
     ]
+    rest += [
+        # Without a controller srun gets no step, so that the command of which no start is told never was.
+        (done.since, done.deed.value, (State.FAILED, Cause.LAUNCH_FAILED))
+        for done in evidence.done
+        if done.deed in _SILENCING and not starts
+        and record.accepted <= done.until and done.since <= execution.decided
+    ]  # fmt: skip
     first = min(found, default=None) or max(rest, default=(0.0, "nothing", (State.UNKNOWN, None)))
     admitted = frozenset(cause for _, _, cause in [*found, *rest])
     return Truth(first[1], admitted)

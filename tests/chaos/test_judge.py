@@ -170,6 +170,19 @@ def test_only_a_controller_that_was_killed_can_have_forgotten() -> None:
     )
 
 
+@pytest.mark.parametrize("deed", [Deed.CONTROLLER_KILLED, Deed.CONTROLLER_PAUSED])
+def test_a_launch_can_fail_for_want_of_a_controller_and_only_where_the_command_never_began(
+    deed: Deed,
+) -> None:
+    failed = execution(FAILED, Cause.LAUNCH_FAILED)
+    done = (Done(deed, 105, 106),)
+    assert Sort.WRONG_CAUSE not in sorts(evidence_of(Fate.SUCCEEDS, failed, done=done))
+    assert Sort.WRONG_CAUSE in sorts(evidence_of(Fate.SUCCEEDS, failed))
+    assert Sort.WRONG_CAUSE in sorts(evidence_of(Fate.SUCCEEDS, failed, told=RAN[:1], done=done))
+    late = (Done(deed, 125, 126),)
+    assert Sort.WRONG_CAUSE in sorts(evidence_of(Fate.SUCCEEDS, failed, done=late))
+
+
 def test_an_end_that_is_not_the_fate_of_the_job_is_wrong() -> None:
     told = (line("start", 100), line("end", 110, "3"))
     once = evidence_of(Fate.FLAKY, execution(FAILED, Cause.NON_ZERO_EXIT), told=told)

@@ -79,8 +79,13 @@ def _enter(sentence: str, broken: Broken) -> None:
     BROKEN_CORES[sentence] = broken
 
 
-def in_place_of(owner: Any, name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Enter the function below in place of that one, under the sentence of its docstring; it gets the real one first."""
+def in_place_of(
+    owner: Any, name: str, adapter: type[MemoryBackend] = MemoryBackend
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Enter the function below in place of that one, under the sentence of its docstring; it gets the real one first.
+
+    ``adapter``: one that does not make up for it.
+    """
 
     def enter(wrong: Callable[..., Any]) -> Callable[..., Any]:
         def wrap(real: Any) -> Any:
@@ -89,7 +94,7 @@ def in_place_of(owner: Any, name: str) -> Callable[[Callable[..., Any]], Callabl
 
             return instead
 
-        _enter((wrong.__doc__ or "").strip(), Broken((owner, name), wrap))
+        _enter((wrong.__doc__ or "").strip(), Broken((owner, name), wrap, adapter))
         return wrong
 
     return enter

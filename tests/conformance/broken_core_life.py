@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from conformance.breaking import Breakable
 from conformance.breaking_core import adapter, in_place_of, row
+from conformance.broken_holds import TakesEveryFlagForTheGate
 from dispatch.adapters.memory.world import World
 from dispatch.core import ceasing, deciding, ending, starting
 from dispatch.core.situation import Situation
@@ -87,12 +88,13 @@ def believes_an_open(real: Any, known: Any, listing: Any, declared: Any) -> Any:
     return real(known, listing, declared)
 
 
-@in_place_of(deciding, "settle")
-def never_settles_a_stop(real: Any, known: Any, listing: Any, declared: Any) -> Any:
+@row("settle_intents")
+def never_settles_a_stop(real: Any, s: Situation) -> Step | None:
     """a stop of unknown outcome that is waited for without end"""
-    if known.intent.verb is Verb.STOP:
-        return listing.sent + timedelta(seconds=30)
-    return real(known, listing, declared)
+    if any(one.intent.verb is Verb.STOP for one in s.view.intents):
+        return Look(row="await landing", why="", at=s.local(s.listing.sent + timedelta(seconds=30)))
+    step: Step | None = real(s)
+    return step
 
 
 @in_place_of(Ledger, "_added")
@@ -138,7 +140,7 @@ def holds_for_ever(real: Any, s: Situation) -> Step | None:
     return None
 
 
-@in_place_of(starting, "_held_by_us_alone")
+@in_place_of(starting, "_held_by_us_alone", TakesEveryFlagForTheGate)
 def releases_beneath(real: Any, hold: HoldSeen, gate: Gate) -> bool:
     """a release beneath an administrator's hold"""
     del real, gate
