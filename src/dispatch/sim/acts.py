@@ -235,7 +235,8 @@ def _set_back(site: Site, backup: Backup) -> None:
     site.records.restore(backup)
     for job, history in site.histories.items():
         if site.others is None or job not in site.others.jobs:
-            history.set_back.append(history.length)
+            kept = site.records.jobs.get(job)
+            history.rewind(kept.entries if kept else ())
 
 
 def _grow_the_bounds(site: Site, draw: Stream) -> None:

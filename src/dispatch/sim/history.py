@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TypeVar, cast
 
 from dispatch.adapters.memory.records import Execution
-from dispatch.model.journal import Accepted, Entry, Event
-from dispatch.model.status import Cause
+from dispatch.model.journal import Accepted, Adopted, Entry, Event, Observed
+from dispatch.model.status import Cause, Observation
 
 E = TypeVar("E", bound=Event)
 
@@ -75,6 +76,8 @@ class History:
     """Whether the controller has ever crashed since the job was accepted."""
     set_back: list[int] = field(default_factory=list[int])
     """Places at which a person has set the records back to an older copy."""
+    recorded: dict[int, Observation] = field(default_factory=dict[int, Observation])
+    """By the number of a submission, what the record as it stands has read last under it."""
     written: list[Written] = field(default_factory=list[Written])
     _told: dict[type[Event], list[Told]] = field(default_factory=dict[type[Event], list[Told]])
 
@@ -83,9 +86,22 @@ class History:
         self.length += 1
         one = Written(self.length, at, entry)
         self.written.append(one)
+        self._read(entry)
         told = Told(self.length, at, entry.event)
         self._told.setdefault(type(entry.event), []).append(told)
         return one
+
+    def _read(self, entry: Entry) -> None:
+        event = entry.event
+        if isinstance(event, Observed | Adopted):
+            self.recorded[event.submission] = event.observation
+
+    def rewind(self, entries: Sequence[Entry]) -> None:
+        """Take note that the record was set back to these entries, which may be of another past than the last ones."""
+        self.set_back.append(self.length)
+        self.recorded.clear()
+        for entry in entries:
+            self._read(entry)
 
     def begin(self, ref: str, execution: Execution, at: datetime) -> Begun:
         """Add an execution."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from itertools import chain
-from operator import itemgetter
 
 from dispatch.adapters.memory.records import Execution
 from dispatch.adapters.memory.slurm_reading import by_exit
@@ -17,7 +16,6 @@ from dispatch.model.answers import Action
 from dispatch.model.epoch import Epoch
 from dispatch.model.journal import (
     Accepted,
-    Adopted,
     Ceased,
     Decided,
     Ended,
@@ -31,7 +29,7 @@ from dispatch.model.journal import (
     Verb,
 )
 from dispatch.model.policy import HOLD_BY_CESSATION, NO_RECOVERY, Backoff, Policy
-from dispatch.model.status import By, Cause, Observation, State, Verdict
+from dispatch.model.status import By, Cause, State, Verdict
 from dispatch.sim.history import Begun, History, Told, Written
 
 OnWritten = Callable[[History, Written], str | None]
@@ -283,7 +281,7 @@ def wrong_cause(history: History, new: Written) -> str | None:
 def _compare(history: History, verdict: Verdict, submission: int, restarts: int) -> str | None:
     if verdict.cause is Cause.UNKNOWN:
         return None
-    seen = _recorded(history, submission)
+    seen = history.recorded.get(submission)
     stopped = verdict.cause is Cause.STOPPED and bool(history.told(StopAsked))
     # A refused launch is no end of the program's: a stop that was asked for meanwhile is all that ends the job.
     refused = stopped and seen is not None and seen.cause is Cause.FENCED
@@ -307,7 +305,7 @@ def _compare(history: History, verdict: Verdict, submission: int, restarts: int)
 
 def _was_taken(history: History, epoch: Epoch) -> bool:
     """Whether the start ticket of an epoch was taken, by another object or by a launch that the controller forgot (12, O4)."""
-    seen = _recorded(history, epoch.submission)
+    seen = history.recorded.get(epoch.submission)
     return any(
         begun.execution.epoch >= epoch
         and (history.forgetful or seen is None or begun.ref != seen.ref)
@@ -317,7 +315,7 @@ def _was_taken(history: History, epoch: Epoch) -> bool:
 
 def _true_causes(history: History, submission: int, restarts: int) -> Iterator[Cause | None]:
     """Everything that can truly be said of the ends of the executions of the object that the record has as that submission."""
-    seen = _recorded(history, submission)
+    seen = history.recorded.get(submission)
     recorded = seen.ref if seen else None
     for begun in history.begun:
         execution = begun.execution
@@ -330,16 +328,6 @@ def _true_causes(history: History, submission: int, restarts: int) -> Iterator[C
         yield Cause.LAUNCH_FAILED
     if any(_is(ref, recorded, submission) for ref in chain(history.cancelled, ours)):
         yield Cause.CANCELLED
-
-
-def _recorded(history: History, submission: int) -> Observation | None:
-    """What the record has read last under a number: once set back, it may have met several objects of it."""
-    reads = [
-        (told.place, told.event.observation)
-        for told in chain(history.told(Observed), history.told(Adopted))
-        if isinstance(told.event, Observed | Adopted) and told.event.submission == submission
-    ]
-    return max(reads, key=itemgetter(0))[1] if reads else None
 
 
 def _is(ref: str, recorded: str | None, submission: int) -> bool:

@@ -267,10 +267,10 @@ def proved_wrongly(history: History, new: Written) -> str | None:
     event = new.entry.event
     if not isinstance(event, Ceased) or event.proof is Proof.ASSUMED_GONE:
         return None
-    reads = [e for e in history.events(Observed) if e.submission == event.submission]
-    for begun in history.begun:
+    seen = history.recorded.get(event.submission)
+    for begun in history.begun if seen else ():
         execution = begun.execution
-        if execution.live and any(begun.ref == read.observation.ref for read in reads[-1:]):
+        if execution.live and seen and begun.ref == seen.ref:
             nodes = ", ".join(sorted(execution.alive))
             return f"submission {event.submission} is proven gone ({event.proof}), and lives on {nodes}"
     return None
