@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dispatch.core.automaton import Move
 from dispatch.model.status import Gate, Observation, State
-from dispatch.model.view import ObjectView, Phase
+from dispatch.model.view import Hold, ObjectView, Phase
 
 PUT_BACK = "somebody has put it back after its end"
 """Why an object that was never opened waits again after an end, as with ``scontrol requeue``: no fault of the controller's."""
@@ -35,6 +35,12 @@ def _waits_for_release(known: ObjectView, observation: Observation) -> bool:
 def hold_of(observation: Observation) -> int | None:
     """The instance of our own hold that a read shows."""
     return observation.hold.instance if observation.hold is not None else None
+
+
+def shows_hold(observation: Observation, hold: Hold) -> bool:
+    """Whether the object is kept as this hold wants it; a higher one, of a record that was set back, serves as well."""
+    shown = hold_of(observation)
+    return shown is not None and shown >= hold.instance
 
 
 def has_run(observation: Observation) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dispatch.core.sighting import hold_of
+from dispatch.core.sighting import shows_hold
 from dispatch.core.situation import Situation
 from dispatch.core.stopping import stopped
 from dispatch.model.journal import Ended, HoldAsked, ReleaseAsked, Verb
@@ -74,13 +74,7 @@ def open_gate(s: Situation) -> Step | None:
 
 def _place_hold(s: Situation, seen: Observation) -> Step | None:
     hold = s.view.hold
-    # A higher one than is wanted is from a record that was set back: it keeps the object from starting all the same.
-    shown = hold_of(seen)
-    if (
-        hold is None
-        or not _is_of_the_scheduler(hold)
-        or (shown is not None and shown >= hold.instance)
-    ):
+    if hold is None or not _is_of_the_scheduler(hold) or shows_hold(seen, hold):
         return None
     if s.view.hold_refusals >= MOST_REFUSALS:
         # The object has had that instance already, in what a record that was set back has forgotten (12, B5): it takes a higher one.

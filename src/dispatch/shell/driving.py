@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
 
+from dispatch.core.sighting import hold_of, shows_hold
 from dispatch.model.view import JobView, Phase
 from dispatch.shell.clusters import Clusters
 from dispatch.shell.engine import turns_of
@@ -52,11 +53,9 @@ def _holds_agree(view: JobView) -> bool:
         or known.seen.started is not None
     ):
         return True  # nothing waits in the queue: the hold is kept before the next execution
-    shown = known.seen.hold.instance if known.seen.hold else None
     if view.hold is None:
-        return shown is None
-    # A higher one is from a record that was set back, and serves as well.
-    return shown is not None and shown >= view.hold.instance
+        return hold_of(known.seen) is None
+    return shows_hold(known.seen, view.hold)
 
 
 class Driver:

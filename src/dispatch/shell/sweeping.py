@@ -96,10 +96,9 @@ class Sweeper:
             if what is _Job.ALIVE and job in versions
         }
         self._tell(cluster, [refs[job] for job, what in standing.items() if what is _Job.STRAY])
+        # A newer dispatch's are that one's (12, T4).
         ended = (job for job, what in standing.items() if what is _Job.ENDED)
-        return [
-            job for job in ended if job not in self.ledger.newer
-        ]  # those are another's (12, T4)
+        return [job for job in ended if job not in self.ledger.newer]
 
     def _standing(self, job: str) -> _Job:
         try:
