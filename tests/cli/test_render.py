@@ -152,7 +152,7 @@ def test_an_age_is_told_in_one_unit(duration: timedelta, text: str) -> None:
         ),
         (Awaiting(submission=2, nodes=("n3",), sent=NOW), "no proof yet that submission 2 is gone; awaited from n3"),
         (Awaiting(submission=2, nodes=(), sent=NOW), "no proof yet that submission 2 is gone; awaited from its nodes"),
-        (NodesBack(submission=2, sent=NOW), "the nodes of submission 2 answer again"),
+        (NodesBack(submission=2, sent=NOW), "every node of submission 2 responds after its end"),
         (Ceased(submission=2, proof=Proof.ASSUMED_GONE, why="30m"), "submission 2 is gone: assumed, not proven (30m)"),
         (
             Adopted(submission=2, attempt="a", observation=SEEN),

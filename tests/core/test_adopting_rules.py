@@ -112,7 +112,8 @@ def test_the_second_of_a_number_is_judged_as_the_first_was() -> None:
     lost = ended(ref="twin")
     view = with_twin(view, NEVER_RAN, running(ref="twin"), sent=40)
     view, _ = settled_step(view, NEVER_RAN, lost, sent=50)
-    view, made = settled_step(view, NEVER_RAN, lost, sent=81, nodes=nodes(n1=True, n2=True))
+    view, _ = settled_step(view, NEVER_RAN, lost, sent=51, nodes=nodes(n1=True, n2=True))
+    view, made = settled_step(view, NEVER_RAN, lost, sent=91, nodes=nodes(n1=True, n2=True))
     assert len(view.decisions) == 2
     assert row(made) in ("await due", "start")
 

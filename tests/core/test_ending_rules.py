@@ -80,6 +80,14 @@ def test_more_evidence_of_the_same_end_does_not_begin_the_save_window_again() ->
     assert waits(made) == ("await save window", 130)
 
 
+@pytest.mark.parametrize("another", [ended(restarts=1), ended(started=at(50))])
+def test_the_end_of_another_run_begins_the_save_window_again(another: Observation) -> None:
+    # It was requeued, ran and ended between two reads.
+    view, _ = settled_step(record(*ran()), ended(), sent=100)
+    _, made = settled_step(view, another, sent=110)
+    assert waits(made) == ("await save window", 140)
+
+
 def test_an_end_that_is_still_being_cleaned_up_is_not_judged() -> None:
     view, made = settled_step(record(*ran()), ended(cleaning=True), sent=100)
     assert row(made) == "await cleaning"

@@ -9,7 +9,6 @@ from hypothesis import given, strategies as st
 from msgspec.structs import replace
 
 from core.builders import (
-    BOTH_UP,
     JOB,
     at,
     calls,
@@ -316,7 +315,7 @@ def test_a_recovered_job_goes_on_as_the_next_submission() -> None:
 
 def test_a_decision_is_one_append_with_its_hold() -> None:
     view, _ = settled_step(record(*ran(), policy=Policy(rules=(rule(do=Action.HOLD),))), ended())
-    made = step(view, ended(), sent=31, nodes=BOTH_UP)
+    made = step(view, ended(), sent=31)
     assert isinstance(made, Append)
     assert [type(event) for event in made.events] == [Decided, HoldAsked]
     assert row(made) == "judge"

@@ -8,6 +8,7 @@ import re
 import pytest
 
 from core.builders import (
+    BOTH_UP,
     at,
     calls,
     ceased,
@@ -120,6 +121,7 @@ def situations() -> dict[str, tuple[JobView, tuple[Observation, ...], float]]:
         ),
         "await finality": (record(*ran(), read(ended(final=False))), (ended(final=False),), 0),
         "await save window": (record(*ran(), read(ended())), (ended(),), 0),
+        "nodes back": (record(*ran(), read(ended()), policy=AGAIN), (ended(),), 1),
         "stopped between executions": (tell(over, STOP), (ended(),), 31),
         "cessation": (over, (ended(),), 31),
         "await cessation": (settled_step(over, ended(), sent=31)[0], (ended(),), 31),
@@ -138,7 +140,8 @@ OF_THE_LISTING = {"stale listing", "widen bounds"}
 @pytest.mark.parametrize("name", NAMES)
 def test_each_row_is_reached(name: str) -> None:
     view, observations, sent = situations()[name]
-    assert row(step(view, *observations, sent=sent)) == name
+    nodes = BOTH_UP if name == "nodes back" else None
+    assert row(step(view, *observations, sent=sent, nodes=nodes)) == name
 
 
 def test_every_name_of_a_row_in_the_source_is_reached() -> None:
@@ -154,7 +157,7 @@ def test_the_rows_come_in_the_order_of_the_protocol() -> None:
     assert [row_.__name__ for row_ in ROWS] == [
         "widen_bounds", "record_what_was_read", "stop_what_lives", "settle_intents", "rest", "sweep", "adopt",
         "stop_superseded", "wait_for_others", "learn_of_success", "expire_hold", "end_refused",
-        "wait_for_retry", "note_missing", "notice_forgetting", "keep_holds", "judge", "prove_cessation", "open_gate",
+        "wait_for_retry", "note_nodes_back", "note_missing", "notice_forgetting", "keep_holds", "judge", "prove_cessation", "open_gate",
         "begin",
     ]  # fmt: skip
 

@@ -190,7 +190,7 @@ def test_cessation_says_on_what_it_rests() -> None:
     lost = ended(cause=Cause.NODE_LOST)
     view, _ = settled_step(over(cause=Cause.NODE_LOST), lost, sent=40, nodes=BOTH_UP)
     made = appended(step(view, lost, sent=80, nodes=BOTH_UP))
-    assert made == Ceased(submission=1, proof=Proof.NODES_BACK, why="back: n1, n2")
+    assert made == Ceased(submission=1, proof=Proof.NODES_BACK, why="responding: n1, n2")
     waived = tell(over(), HoldAsked(instance=1, by=HOLD_BY_CESSATION), ReleaseAsked(instance=1, by="bob"))  # fmt: skip
     made = appended(step(waived, ended(), sent=80))
     assert made == Ceased(submission=1, proof=Proof.ASSUMED_GONE, why="bob released the job")

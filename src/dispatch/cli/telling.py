@@ -37,7 +37,7 @@ from dispatch.model.status import Evidence, Observation, Verdict
 
 PROOFS = {
     Proof.CLEANED: "the scheduler has cleaned up on every node",
-    Proof.NODES_BACK: "its nodes have answered again, and killed what they should not run",
+    Proof.NODES_BACK: "its nodes respond since, and had the time to kill what they should not run",
     Proof.NEVER_RAN: "it never ran",
     Proof.ASSUMED_GONE: "assumed, not proven",
 }
@@ -192,7 +192,7 @@ def _ceasing(event: Awaiting | NodesBack | Ceased) -> str:
             where = ", ".join(event.nodes) or "its nodes"
             return f"no proof yet that submission {event.submission} is gone; awaited from {where}"
         case NodesBack():
-            return f"the nodes of submission {event.submission} answer again"
+            return f"every node of submission {event.submission} responds after its end"
         case Ceased():
             why = f" ({event.why})" if event.why else ""
             return f"submission {event.submission} is gone: {PROOFS[event.proof]}{why}"

@@ -1,24 +1,22 @@
 """Whether a judged execution is gone, so that the next one may start (12, E4).
 
 An end is not yet cessation: processes on a node that was lost live on until the node registers again. So every node of
-the execution must respond in a read sent after the end, and where a node was lost or nobody knows, must have had the kill
-wait since it was first seen responding.
+the execution must respond in a read sent after the end, and must have had the kill wait since it was first seen so. That
+holds for ordinary ends too: a node that falls silent while it cleans up is given up by the controller, which then shows
+nothing more to be cleaned up; it may have come back a moment ago. The wait passes beside the save window.
 """
 
 from __future__ import annotations
 
 from datetime import datetime
 
+from dispatch.core.recovery import decide
+from dispatch.core.situation import final_verdict
+from dispatch.model.answers import Action
 from dispatch.model.journal import Awaiting, Ceased, HoldAsked, NodesBack, Proof
-from dispatch.model.policy import HOLD_BY_CESSATION, NO_RECOVERY, Cessation
-from dispatch.model.status import Cause, Listing, NodeReport
+from dispatch.model.policy import HOLD_BY_CESSATION, NO_RECOVERY
+from dispatch.model.status import Cause, Listing, NodeReport, State
 from dispatch.model.view import JobView, ObjectView, Phase
-
-RE_REGISTER_CAUSES = frozenset({
-    Cause.NODE_LOST, Cause.UNKNOWN, Cause.FORGOTTEN, Cause.FENCED, Cause.REQUEUED, Cause.EVICTED,
-})  # fmt: skip
-"""Causes after which a node that responds is not enough: it must have had time to kill what it should not run."""
-
 
 _MAY_RUN = frozenset({Phase.OPENING, Phase.OPEN, Phase.TAINTED, Phase.ENDED})
 
@@ -39,13 +37,31 @@ def awaited(view: JobView) -> ObjectView | None:
     return None
 
 
-def nodes_wanted(view: JobView, *, fence: bool = False) -> tuple[str, ...] | None:
-    """The nodes to read together with the job, for a proof of cessation; empty means all where it could have run.
+def whose_nodes(view: JobView, *, fence: bool) -> ObjectView | None:
+    """The object whose nodes are read together with the job, for a proof of cessation.
 
     ``fence``: as in ``Listing``.
     """
-    known = awaited(view)
-    return None if known is None or never_ran(known, fence=fence) else nodes_of(known)
+    known = awaited(view) or _soon_awaited(view)
+    return None if known is None or never_ran(known, fence=fence) else known
+
+
+def _soon_awaited(view: JobView) -> ObjectView | None:
+    """The current object, once nothing of it is left to clean up, where another is to follow: its kill wait may begin."""
+    known = view.current
+    if known is None or known.phase is not Phase.ENDED or known.seen is None or known.ended is None:
+        return None
+    verdict = final_verdict(known, known.seen.verdict)
+    if known.seen.cleaning or verdict.state is State.SUCCEEDED:
+        return None
+    decided = decide(view, known, verdict, known.ended.sent)
+    return None if decided.action is Action.FAIL else known
+
+
+def nodes_wanted(view: JobView, *, fence: bool = False) -> tuple[str, ...] | None:
+    """The nodes to read together with the job; empty means all where it could have run, absent that none need be."""
+    known = whose_nodes(view, fence=fence)
+    return None if known is None else nodes_of(known)
 
 
 def nodes_of(known: ObjectView) -> tuple[str, ...]:
@@ -93,30 +109,27 @@ def cease(
     lost = _not_back(nodes_of(known), reports)
     if lost or not reports:
         return _await(view, known, lost, listing)
-    if not _must_register(view, known):
-        return Ceased(submission=submission, proof=Proof.CLEANED)
     if known.nodes_back is None:
-        return NodesBack(submission=submission, sent=listing.sent, answered=listing.answered)
+        return _back(known, listing)
     proven = known.nodes_back + view.header.declarations.kill_wait
     if listing.sent < proven:
-        return proven
-    return Ceased(
-        submission=submission,
-        proof=Proof.NODES_BACK,
-        why=f"back: {', '.join(r.name for r in reports)}",
-    )
+        return _no_later(proven, _assume(view, known, listing))
+    responding = ", ".join(report.name for report in reports)
+    return Ceased(submission=submission, proof=Proof.NODES_BACK, why=f"responding: {responding}")
 
 
-def _must_register(view: JobView, known: ObjectView) -> bool:
-    """Whether an execution of it may have been lost, so that its nodes must have had time to kill what they should not run."""
-    decision = view.last_decision
-    ordinary = (
-        known is view.current
-        and decision is not None
-        and decision.verdict.cause not in RE_REGISTER_CAUSES
-    )
-    # What was forgotten or ran more than once may have left an earlier execution behind, whatever the last one came to.
-    return not ordinary or known.awaiting_since is not None or bool(known.why) or known.restarts > 0
+def begin_kill_wait(view: JobView, listing: Listing) -> NodesBack | None:
+    """Note that every node of an execution responds whose end is read, and not judged yet."""
+    known = whose_nodes(view, fence=listing.fence)
+    if known is None or known is not view.current or known.phase is not Phase.ENDED:
+        return None
+    if not listing.nodes or known.nodes_back is not None:
+        return None
+    return None if _not_back(nodes_of(known), listing.nodes) else _back(known, listing)
+
+
+def _back(known: ObjectView, listing: Listing) -> NodesBack:
+    return NodesBack(submission=known.submission, sent=listing.sent, answered=listing.answered)
 
 
 def _not_back(wanted: tuple[str, ...], reports: tuple[NodeReport, ...]) -> tuple[str, ...]:
@@ -129,20 +142,36 @@ def _await(
 ) -> Ceased | Awaiting | HoldAsked | datetime | None:
     if known.awaiting_since is None or known.awaiting != lost or known.nodes_back is not None:
         return Awaiting(submission=known.submission, nodes=lost, sent=listing.sent)
-    cessation = (view.job.policy or NO_RECOVERY).cessation
+    if (assumed := _assume(view, known, listing)) is not None:
+        return assumed
+    return _hold_after(view, known.awaiting_since, listing.sent)
+
+
+def _assume(view: JobView, known: ObjectView, listing: Listing) -> Ceased | datetime | None:
+    """Take the policy's wait in place of proof, or say when it is over."""
+    wait = (view.job.policy or NO_RECOVERY).cessation.assumed_after
     sighting = known.ended or known.missing
-    since = sighting.seen_by if sighting else known.awaiting_since
-    if (wait := cessation.assumed_after) is not None:
-        if listing.sent >= since + wait:
-            why = f"the policy accepts a wait of {wait} in place of proof"
-            return Ceased(submission=known.submission, proof=Proof.ASSUMED_GONE, why=why)
+    since = sighting.seen_by if sighting else known.awaiting_since or known.nodes_back
+    if wait is None or since is None:
+        return None
+    if listing.sent < since + wait:
         return since + wait
-    return _hold_after(view, cessation, known.awaiting_since, listing.sent)
+    why = f"the policy accepts a wait of {wait} in place of proof"
+    return Ceased(submission=known.submission, proof=Proof.ASSUMED_GONE, why=why)
 
 
-def _hold_after(
-    view: JobView, cessation: Cessation, since: datetime, sent: datetime
-) -> HoldAsked | datetime | None:
+def _no_later(proven: datetime, assumed: Ceased | datetime | None) -> Ceased | datetime:
+    match assumed:
+        case Ceased():
+            return assumed
+        case datetime():
+            return min(proven, assumed)
+        case None:
+            return proven
+
+
+def _hold_after(view: JobView, since: datetime, sent: datetime) -> HoldAsked | datetime | None:
+    cessation = (view.job.policy or NO_RECOVERY).cessation
     if cessation.hold_after is None or view.hold is not None:
         return None
     if sent < since + cessation.hold_after:

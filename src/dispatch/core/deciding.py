@@ -11,7 +11,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import datetime
 
-from dispatch.core.ending import judge, learn_of_success, note_missing, prove_cessation
+from dispatch.core.ending import (
+    judge,
+    learn_of_success,
+    note_missing,
+    note_nodes_back,
+    prove_cessation,
+)
 from dispatch.core.landing import settle, settle_by_record
 from dispatch.core.reading import adopt, notice_forgetting, record_what_was_read, widen_bounds
 from dispatch.core.situation import Situation
@@ -81,6 +87,7 @@ ROWS: tuple[Row, ...] = (
     expire_hold,
     end_refused,
     wait_for_retry,
+    note_nodes_back,
     note_missing,
     notice_forgetting,
     keep_holds,

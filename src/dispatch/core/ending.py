@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from dispatch.core.ceasing import awaited, cease
+from dispatch.core.ceasing import awaited, begin_kill_wait, cease
 from dispatch.core.recovery import decide
 from dispatch.core.situation import Situation, final_verdict
 from dispatch.core.stopping import stopped
@@ -83,6 +83,12 @@ def _vanished_verdict(s: Situation, known: ObjectView, missing: Sighting) -> Ver
         else "all evidence is gone"
     )
     return Verdict(state=State.UNKNOWN, cause=cause, detail=Detail(reason=reason), proven=False)
+
+
+def note_nodes_back(s: Situation) -> Step | None:
+    """Let the kill wait pass beside the save window, where another execution is to follow (12, E4)."""
+    back = begin_kill_wait(s.view, s.listing)
+    return None if back is None else Append(events=(back,), row="nodes back")
 
 
 def judge(s: Situation) -> Step | None:

@@ -276,7 +276,9 @@ def _seen(known: ObjectView, observation: Observation, read: Sighting) -> Object
     ended = known.ended
     if not observation.state.ended:
         ended = None
-    elif ended is None or ended.boot != read.boot:
+    elif (
+        ended is None or ended.boot != read.boot or not _shows_the_same_run(known.seen, observation)
+    ):
         ended = read
     held = known.held if _shows_the_same_hold(known.seen, observation) else None
     if hold_of(observation) is not None and (held is None or held.boot != read.boot):
@@ -292,10 +294,18 @@ def _seen(known: ObjectView, observation: Observation, read: Sighting) -> Object
         ran_on=nodes_with(known.ran_on, observation),
         ran_unseen=known.ran_unseen or skips_a_run(known, observation),
         ended=ended,
+        nodes_back=known.nodes_back
+        if ended and ended is known.ended and not observation.cleaning
+        else None,
         held=held,
         missing=None,
         boot=read.boot,
     )
+
+
+def _shows_the_same_run(before: Observation | None, now: Observation) -> bool:
+    """Whether both tell of one execution: it may have run again and ended between two reads."""
+    return before is not None and (before.restarts, before.started) == (now.restarts, now.started)
 
 
 def _shows_the_same_hold(before: Observation | None, now: Observation) -> bool:

@@ -171,7 +171,7 @@ class Awaiting(Event):
 
 
 class NodesBack(Event):
-    """All nodes that were awaited respond again; after the kill wait this is proof."""
+    """Every node of an execution responds in a read after its end; after the kill wait this is proof."""
 
     submission: Count
     sent: Instant
@@ -182,9 +182,9 @@ class Proof(StrEnum):
     """Why an execution counts as gone."""
 
     CLEANED = "cleaned"
-    """The scheduler has cleaned up on every node, and every node responds."""
+    """The scheduler has cleaned up on every node, and every node responds; in records of before the kill wait alone."""
     NODES_BACK = "nodesBack"
-    """Every node has registered again, and had the time to kill what it should not run."""
+    """Every node responds since the end, and had the time to kill what it should not run."""
     NEVER_RAN = "neverRan"
     ASSUMED_GONE = "assumedGone"
     """Nothing is proven: the policy's declared wait has passed, or a person has said so."""

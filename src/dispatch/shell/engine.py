@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 
 from msgspec.structs import replace
 
-from dispatch.core.ceasing import awaited, nodes_of, nodes_wanted
+from dispatch.core.ceasing import nodes_of, whose_nodes
 from dispatch.core.deciding import next_step
 from dispatch.model.answers import Capability
 from dispatch.model.errors import (
@@ -298,12 +298,8 @@ class Engine:
         return Standing(job, self._now() + LEFT_ALONE, str(error))
 
     def _decide(self, view: JobView, listing: Listing) -> Standing | Wanted | Unread | Growing:
-        known = awaited(view)
-        if (
-            known is not None
-            and listing.nodes is None
-            and nodes_wanted(view, fence=listing.fence) is not None
-        ):
+        known = whose_nodes(view, fence=listing.fence) if listing.nodes is None else None
+        if known is not None:
             return Unread(view, listing, known)
         step = next_step(view, listing, self._now())
         if self.on_step is not None:

@@ -13,7 +13,7 @@ from typing import NamedTuple, assert_never
 
 from msgspec.structs import replace
 
-from dispatch.core.ceasing import awaited, nodes_of
+from dispatch.core.ceasing import nodes_of, whose_nodes
 from dispatch.core.deciding import next_step
 from dispatch.core.folding import fold
 from dispatch.core.recovery import effective_job, excluded_nodes
@@ -161,7 +161,7 @@ class _Game:
     # --- the scheduler
 
     def _listing(self) -> Listing:
-        known = awaited(self._view)
+        known = whose_nodes(self._view, fence=False)
         return Listing(
             version=self._view.version,
             requested=self._moment,
