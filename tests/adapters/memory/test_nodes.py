@@ -36,6 +36,24 @@ def test_a_lost_node_ends_the_object_after_the_timeout_and_not_its_processes(ben
     assert (execution.alive, execution.cause) == (("n2",), Cause.NODE_LOST)
 
 
+@pytest.mark.parametrize(
+    ("nodes", "cause", "proven"), [(1, Cause.NON_ZERO_EXIT, True), (2, Cause.UNKNOWN, False)]
+)
+def test_a_program_that_failed_before_the_controller_found_its_node_lost_is_no_proven_loss(
+    bench: Bench, nodes: int, cause: Cause, *, proven: bool
+) -> None:
+    # The controller hung as it ended, and its node died meanwhile (seed 71181): on several nodes nothing says which was first.
+    ref = bench.running(nodes=nodes)
+    bench.env.lose_node("n1")
+    bench.env.finish(ref, 3)
+    bench.pass_time(60)
+    assert bench.raw(ref)["job_state"] == "NODE_FAIL"
+    verdict = bench.see(ref).verdict
+    assert (verdict.cause, verdict.proven, verdict.detail.exit_code) == (cause, proven, 3)
+    assert verdict.detail.suspected is (None if proven else Cause.NODE_LOST)
+    assert any(fact.value == "ended 3:0" for fact in verdict.evidence)
+
+
 def test_the_end_of_a_lost_node_is_dated_by_the_timeout_however_late_it_is_read(
     bench: Bench,
 ) -> None:

@@ -157,8 +157,13 @@ def _ended(world: World, item: WorldObject, source: Source) -> Verdict:
     evidence = _evidence(source, world.now, record, record.reason)
     ticket = _ticket(world, item)
     overtaken = record.fenced or record.refused or _is_missing(record) or not record.nodes
-    # The program came to its own success on a node that the controller had given up (12, E6).
-    overtaken = overtaken or (record.state == "NODE_FAIL" and bool(ticket and ticket.end == "0:0"))
+    if ticket and ticket.end and record.state == "NODE_FAIL" and not overtaken:
+        # The controller hung as it ended, or had given the node up. A success is the program's own (12, E6), and on one
+        # node every end is; on several the other nodes' part may have failed because its peer was lost.
+        overtaken = ticket.end == "0:0" or len(ticket.nodes) == 1
+        if not overtaken:
+            evidence = (*evidence, _ticket_evidence(world, f"ended {ticket.end}"))
+            return _lost_or_failed(record, ticket.end, evidence)
     if ticket and ticket.end and overtaken:
         # Slurm tells of a launch of its own; the program's end is the job script's (12, E5 and E6).
         return by_exit(ticket.end, (*evidence, _ticket_evidence(world, f"ended {ticket.end}")))
@@ -265,6 +270,17 @@ def _unproven(record: Record, evidence: tuple[Evidence, ...]) -> Verdict:
     code = int(record.exit_code.split(":")[0])
     suspected = Cause.NODE_LOST if record.state == "NODE_FAIL" else Cause.NON_ZERO_EXIT
     detail = Detail(exit_code=code, reason=record.reason, suspected=suspected)
+    return _failed(Cause.UNKNOWN, detail, evidence, proven=False)
+
+
+def _lost_or_failed(record: Record, end: str, evidence: tuple[Evidence, ...]) -> Verdict:
+    """An end of the program's and a lost node, and nothing that says which came first."""
+    detail = Detail(
+        exit_code=int(end.split(":", maxsplit=1)[0]),
+        nodes=record.failed_nodes,
+        reason="the script ended, and Slurm tells of a lost node: nothing says which came first",
+        suspected=Cause.NODE_LOST,
+    )
     return _failed(Cause.UNKNOWN, detail, evidence, proven=False)
 
 
