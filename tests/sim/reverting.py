@@ -9,15 +9,26 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from dispatch.adapters.memory import Env
-from dispatch.adapters.memory.records import Stage
+from dispatch.adapters.memory import Env, slurm_reading
+from dispatch.adapters.memory.records import Record, Stage
 from dispatch.adapters.memory.slurm_writing import SlurmWrites
 from dispatch.core import ending, folding, reading, starting, stopping
 from dispatch.core.sighting import move_of
 from dispatch.core.situation import Situation, final_verdict, known_as
+from dispatch.model.journal import Ceased, NodesBack, Proof
 from dispatch.model.policy import HOLD_BY_CESSATION
 from dispatch.model.quantity import Duration
-from dispatch.model.status import Gate, HoldSeen, Observation, Verdict
+from dispatch.model.status import (
+    Cause,
+    Detail,
+    Evidence,
+    Gate,
+    HoldSeen,
+    Listing,
+    Observation,
+    State,
+    Verdict,
+)
 from dispatch.model.view import JobView, ObjectView, Sighting
 
 
@@ -149,6 +160,32 @@ def blame_the_controller_for_what_people_put_back() -> AbstractContextManager[No
     return put(folding, "_why_it_is_back", forgotten)
 
 
+def take_an_ordinary_end_for_clean() -> AbstractContextManager[None]:
+    """Ask of an execution that was preempted only that its nodes respond, not that they have done so for the kill wait."""
+    cease = ending.cease
+
+    def at_once(view: JobView, known: ObjectView, listing: Listing) -> Any:
+        found, decided = cease(view, known, listing), view.last_decision
+        preempted = decided is not None and decided.verdict.cause is Cause.PREEMPTED
+        lost = known is not view.current or known.awaiting_since is not None or bool(known.why)
+        responds = isinstance(found, NodesBack) or known.nodes_back is not None
+        if preempted and responds and not lost and not known.restarts:
+            return Ceased(submission=known.submission, proof=Proof.CLEANED)
+        return found
+
+    return put(ending, "cease", at_once)
+
+
+def take_what_had_failed_for_lost() -> AbstractContextManager[None]:
+    """Say ``NodeLost`` of every execution that Slurm says it of, though the job script has noted an end before."""
+
+    def lost(record: Record, _: str, evidence: tuple[Evidence, ...]) -> Verdict:
+        detail = Detail(nodes=record.failed_nodes, reason=record.reason)
+        return Verdict(state=State.FAILED, cause=Cause.NODE_LOST, detail=detail, evidence=evidence)
+
+    return put(slurm_reading, "_lost_or_failed", lost)
+
+
 MISTAKES: dict[str, Callable[[], AbstractContextManager[None]]] = {
     mistake.__name__: mistake
     for mistake in (
@@ -161,5 +198,7 @@ MISTAKES: dict[str, Callable[[], AbstractContextManager[None]]] = {
         take_what_waits_under_our_hold_for_opened,
         let_two_of_one_number_block_each_other,
         blame_the_controller_for_what_people_put_back,
+        take_an_ordinary_end_for_clean,
+        take_what_had_failed_for_lost,
     )
 }

@@ -34,9 +34,10 @@ def read(place: Path) -> tuple[dict[str, Any], Options]:
 
 
 def climate_of(told: dict[str, Any]) -> Climate:
-    settings: dict[str, Any] = told.get("settings", {})
-    if "min_job_age" in settings:
-        settings["min_job_age"] = Duration.parse(settings["min_job_age"])
+    settings: dict[str, Any] = {
+        name: Duration.parse(value) if isinstance(value, str) else value
+        for name, value in told.get("settings", {}).items()
+    }
     fields: dict[str, Any] = {}
     for name, value in told.items():
         several: Any = value

@@ -63,6 +63,17 @@ def test_what_runs_though_each_open_of_it_is_recorded_as_not_landed_is_seen() ->
     assert rules.began_though_not_opened(history, begin(history)) is None
 
 
+@pytest.mark.parametrize("landed_first", [True, False])
+def test_an_open_that_is_recorded_as_landed_and_as_not_landed_has_landed(
+    landed_first: bool,  # noqa: FBT001 - a parameter of the test
+) -> None:
+    # A read shows the gate open, of whoever opened it; the call itself comes too late, and did nothing (seed 2215).
+    landed = Settled(intent="open-1", outcome=Outcome.LANDED, reason="read back")
+    both = (landed, not_landed(Verb.OPEN))
+    history = told(*opening(), *(both if landed_first else reversed(both)))
+    assert rules.began_though_not_opened(history, begin(history)) is None
+
+
 def test_an_open_is_not_recorded_as_not_landed_once_its_object_has_run() -> None:
     history = told(*opening())
     begin(history)

@@ -83,6 +83,18 @@ LOSING_NODES = under(
 )
 """Every execution loses a node, and what is back kills late."""
 
+GIVEN_UP = under(
+    Climate(
+        ends=("is preempted",),
+        spite=0.9,
+        reactions=("a node is lost",),
+        after=("begins",),
+        within=30,
+        settings=(("kill_delay", Duration(seconds=28)), ("slurmd_timeout", Duration(seconds=20))),
+    )
+)
+"""A node is lost about when its execution is preempted, and the controller gives it up while it cleans up."""
+
 SET_BACK = under(
     Climate(
         acts=("the records are backed up, and set back later",),
@@ -276,6 +288,7 @@ CLIMATES: dict[str, Options] = {
     "forgetful-of-stops": FORGETFUL_OF_STOPS,
     "forgetful-silent": FORGETFUL_SILENT,
     "forgotten": FORGOTTEN,
+    "given-up": GIVEN_UP,
     "gone-unheard": GONE_UNHEARD,
     "hanging": HANGING,
     "held": HELD,

@@ -39,10 +39,12 @@ def _intents(history: History) -> Iterator[tuple[Told, Intent]]:
 
 
 def _did_not_land(history: History) -> set[str]:
-    """The ids of the intents that are recorded as without any effect, now and ever."""
-    last = {event.intent: event.outcome for event in history.events(Settled)}
-    refused = (Outcome.NOT_LANDED, Outcome.BUSY, Outcome.REJECTED)
-    return {intent for intent, outcome in last.items() if outcome in refused}
+    """The ids of the intents that are recorded as without any effect: landed beats not landed, in any order (12, R4)."""
+    without, with_effect = set[str](), set[str]()
+    for event in history.events(Settled):
+        refused = event.outcome in (Outcome.NOT_LANDED, Outcome.BUSY, Outcome.REJECTED)
+        (without if refused else with_effect).add(event.intent)
+    return without - with_effect
 
 
 def made_though_not_landed(history: History, attempt: str) -> str | None:

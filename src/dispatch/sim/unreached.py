@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dispatch.model.journal import Outcome, Verb
+from dispatch.model.journal import Outcome, Proof, Verb
 
 _LATE = "No answer comes after two reads have settled a write: in this world its caller gives up before (12, R4)."
 _SETTLED_FIRST = "While the outcome of an open is unknown nothing else is decided: it is settled before its object is judged."
@@ -39,9 +39,8 @@ UNREACHED: dict[str, str] = {
     "Settled: late, an open unknown after all": _LATE,
     "Missed: late": _ON_ITS_VERSION,
     "ReleaseAsked: of a hold that is gone": _ON_ITS_VERSION,
+    f"Ceased: {Proof.CLEANED}": "Only records of an older dispatch have it, which asked no kill wait after an ordinary end.",
     "StopAsked: again": "Asking again writes nothing, and of two who ask at once one is first.",
-    "settle: stop read back before": "It takes a death between two appends of one read, and an object that is purged while the claim "
-    "of the dead still stands; of an open it is met.",
     **{f"Settled: {verb} {Outcome.REJECTED}": _REJECTED for verb in Verb if verb is not Verb.START},
     **{
         f"Settled: {verb} {Outcome.UNKNOWN}": _UNKNOWN

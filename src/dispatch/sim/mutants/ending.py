@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 from msgspec.structs import replace
@@ -43,11 +44,19 @@ def _ended_is_ceased(_: JobView, known: ObjectView, __: Listing) -> Any:
 
 
 def _back_is_ceased(view: JobView, known: ObjectView, listing: Listing) -> Any:
-    match _cease(view, known, listing):
-        case NodesBack(submission=submission):
-            return Ceased(submission=submission, proof=Proof.NODES_BACK)
-        case other:
-            return other
+    found = _cease(view, known, listing)
+    waits = isinstance(found, datetime) and known.nodes_back is not None
+    if waits or isinstance(found, NodesBack):
+        return Ceased(submission=known.submission, proof=Proof.NODES_BACK)
+    return found
+
+
+def _back_is_ceased_if_ordinary(view: JobView, known: ObjectView, listing: Listing) -> Any:
+    decided = view.last_decision
+    preempted = decided is not None and decided.verdict.cause is Cause.PREEMPTED
+    lost = known is not view.current or known.awaiting_since is not None or bool(known.why)
+    ordinary = preempted and not lost and not known.restarts
+    return (_back_is_ceased if ordinary else _cease)(view, known, listing)
 
 
 def _any_that_responds(_: tuple[str, ...], reports: tuple[NodeReport, ...]) -> tuple[str, ...]:
@@ -117,6 +126,11 @@ MUTANTS = (
         "no kill wait", "E4",
         "A node that is back needs its time to kill what it should not run.",
         (Swap(ending, "cease", _back_is_ceased),), 200, climates.LOSING_NODES,
+    ),
+    Mutant(
+        "no kill wait after an ordinary end", "E4",
+        "A node that was given up while it cleaned up may be back a moment ago.",
+        (Swap(ending, "cease", _back_is_ceased_if_ordinary),), 30, climates.GIVEN_UP,
     ),
     Mutant(
         "lost nodes are not awaited", "E4",
