@@ -26,8 +26,8 @@ from core.builders import (
     started,
     tell,
 )
-from dispatch.core.automaton import MOVES, Move
-from dispatch.core.folding import OPEN_MOVES, fold
+from dispatch.core.automaton import MOVES, OPEN_MOVES, Move
+from dispatch.core.folding import fold
 from dispatch.core.sighting import move_of
 from dispatch.model.answers import Action
 from dispatch.model.errors import CorruptRecord

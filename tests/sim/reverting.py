@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from dispatch.adapters.memory import Env, slurm_reading
 from dispatch.adapters.memory.records import Record, Stage
 from dispatch.adapters.memory.slurm_writing import SlurmWrites
-from dispatch.core import ending, folding, reading, starting, stopping
+from dispatch.core import ceasing, ending, folding, reading, starting, stopping
 from dispatch.core.sighting import move_of
 from dispatch.core.situation import Situation, final_verdict, known_as
 from dispatch.model.journal import Ceased, NodesBack, Proof
@@ -162,7 +162,7 @@ def blame_the_controller_for_what_people_put_back() -> AbstractContextManager[No
 
 def take_an_ordinary_end_for_clean() -> AbstractContextManager[None]:
     """Ask of an execution that was preempted only that its nodes respond, not that they have done so for the kill wait."""
-    cease = ending.cease
+    cease = ceasing.cease
 
     def at_once(view: JobView, known: ObjectView, listing: Listing) -> Any:
         found, decided = cease(view, known, listing), view.last_decision

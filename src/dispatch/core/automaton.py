@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from enum import Enum
 
+from dispatch.model.journal import Outcome
 from dispatch.model.view import Phase
 
 
@@ -53,3 +54,12 @@ MOVES: dict[Move, dict[Phase, Phase]] = {
     # One that a later submission has superseded is never judged: that it is gone is all that matters.
     Move.CEASED: {_OI: _C, _O: _C, _T: _C, _E: _C, _J: _C},
 }
+
+OPEN_MOVES = {
+    Outcome.LANDED: Move.OPEN_LANDED,
+    Outcome.NOT_LANDED: Move.OPEN_NOT_LANDED,
+    Outcome.BUSY: Move.OPEN_NOT_LANDED,
+    Outcome.REJECTED: Move.OPEN_NOT_LANDED,
+    Outcome.UNKNOWN: Move.OPEN_UNKNOWN,
+}
+"""What the outcome of an open is for its object."""

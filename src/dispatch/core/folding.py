@@ -7,8 +7,17 @@ from typing import Any, assert_never
 
 from msgspec.structs import replace
 
-from dispatch.core.automaton import MOVES, Move
-from dispatch.core.sighting import PUT_BACK, has_run, hold_of, move_by, nodes_with, skips_a_run
+from dispatch.core.automaton import MOVES, OPEN_MOVES, Move
+from dispatch.core.sighting import (
+    PUT_BACK,
+    has_run,
+    hold_of,
+    move_by,
+    nodes_with,
+    shows_the_same_hold,
+    shows_the_same_run,
+    skips_a_run,
+)
 from dispatch.model.answers import Action
 from dispatch.model.epoch import SCALE
 from dispatch.model.errors import CorruptRecord
@@ -170,16 +179,6 @@ def _intended(view: JobView, event: Intended) -> JobView:
             assert_never(intent.verb)
 
 
-OPEN_MOVES = {
-    Outcome.LANDED: Move.OPEN_LANDED,
-    Outcome.NOT_LANDED: Move.OPEN_NOT_LANDED,
-    Outcome.BUSY: Move.OPEN_NOT_LANDED,
-    Outcome.REJECTED: Move.OPEN_NOT_LANDED,
-    Outcome.UNKNOWN: Move.OPEN_UNKNOWN,
-}
-"""What the outcome of an open is for its object."""
-
-
 def _settled(view: JobView, event: Settled) -> JobView:
     opened = next((known.intent for known in view.intents if known.intent.id == event.intent), None)
     if opened is None:
@@ -277,10 +276,11 @@ def _seen(known: ObjectView, observation: Observation, read: Sighting) -> Object
     if not observation.state.ended:
         ended = None
     elif (
-        ended is None or ended.boot != read.boot or not _shows_the_same_run(known.seen, observation)
+        ended is None or ended.boot != read.boot or not shows_the_same_run(known.seen, observation)
     ):
         ended = read
-    held = known.held if _shows_the_same_hold(known.seen, observation) else None
+    back = known.nodes_back if ended and ended is known.ended and not observation.cleaning else None
+    held = known.held if shows_the_same_hold(known.seen, observation) else None
     if hold_of(observation) is not None and (held is None or held.boot != read.boot):
         held = read
     before, known = known.phase, _move(known, move_by(known, observation))
@@ -294,22 +294,11 @@ def _seen(known: ObjectView, observation: Observation, read: Sighting) -> Object
         ran_on=nodes_with(known.ran_on, observation),
         ran_unseen=known.ran_unseen or skips_a_run(known, observation),
         ended=ended,
-        nodes_back=known.nodes_back
-        if ended and ended is known.ended and not observation.cleaning
-        else None,
+        nodes_back=back,
         held=held,
         missing=None,
         boot=read.boot,
     )
-
-
-def _shows_the_same_run(before: Observation | None, now: Observation) -> bool:
-    """Whether both tell of one execution: it may have run again and ended between two reads."""
-    return before is not None and (before.restarts, before.started) == (now.restarts, now.started)
-
-
-def _shows_the_same_hold(before: Observation | None, now: Observation) -> bool:
-    return before is not None and hold_of(before) == hold_of(now)
 
 
 def _why_it_is_back(known: ObjectView, read: Sighting) -> str:

@@ -61,3 +61,13 @@ def skips_a_run(known: ObjectView, observation: Observation) -> bool:
     """Whether executions have been between the last that was seen and the one that is shown: nobody knows where (12, E4)."""
     seen = known.ran.restarts if known.ran else -1
     return observation.restarts - 1 > seen
+
+
+def shows_the_same_run(before: Observation | None, now: Observation) -> bool:
+    """Whether both tell of one execution: it may have run again and ended between two reads."""
+    return before is not None and (before.restarts, before.started) == (now.restarts, now.started)
+
+
+def shows_the_same_hold(before: Observation | None, now: Observation) -> bool:
+    """Whether both show one hold of ours, or none."""
+    return before is not None and hold_of(before) == hold_of(now)

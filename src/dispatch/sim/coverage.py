@@ -8,8 +8,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from dispatch.core import deciding, ending, reading, starting, stopping
-from dispatch.core.automaton import MOVES, Move
-from dispatch.core.folding import OPEN_MOVES, fold
+from dispatch.core.automaton import MOVES, OPEN_MOVES, Move
+from dispatch.core.folding import fold
 from dispatch.core.sighting import move_by
 from dispatch.model.journal import (
     AnyEvent,
