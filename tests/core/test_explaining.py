@@ -35,6 +35,7 @@ from dispatch.model.journal import (
     Ended,
     HoldAsked,
     Intended,
+    NodesBack,
     Outcome,
     Proof,
     Settled,
@@ -162,6 +163,16 @@ def test_a_job_that_waits_for_proof_names_the_nodes_and_the_last_end() -> None:
     assert found.todo == ("It goes on by itself once the nodes respond again.",)
     view = tell(view, Awaiting(submission=1, nodes=("n1", "n2"), sent=at(50)))
     assert "from nodes n1, n2 that the last execution is gone" in explain(view).headline
+
+
+def test_a_job_whose_nodes_have_the_kill_wait_says_until_when() -> None:
+    view = judged(record(*ran(), policy=AGAIN), ended())
+    view = tell(view, NodesBack(submission=1, sent=at(50)))
+    found = explain(view)
+    assert (found.state, found.cause) == (State.PENDING, Cause.AWAITING_CESSATION)
+    assert "until 2026-01-01T00:01:30Z" in found.headline
+    assert "its nodes respond; they have 40s to kill what they should not run" in found.why
+    assert found.todo == ("It goes on by itself then.",)
 
 
 def test_a_job_that_is_held_for_want_of_proof_says_what_a_release_means() -> None:

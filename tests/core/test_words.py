@@ -121,6 +121,9 @@ def test_the_wait_for_proof_names_what_it_waits_for() -> None:
     assert why(made) == first + "nodes n1, n2 respond"
     lost = ended(cause=Cause.NODE_LOST)
     _, made = settled_step(over(cause=Cause.NODE_LOST), lost, sent=40, nodes=BOTH_UP)
+    assert why(made).endswith("its nodes respond, and have yet to kill what they should not run")
+    nowhere = judged(record(*ran(nodes=()), policy=AGAIN), ended(nodes=()))
+    _, made = settled_step(nowhere, ended(nodes=()), sent=40, nodes=())
     assert why(made) == first + "all nodes where it could have run respond"
     policy = Policy(rules=AGAIN.rules, cessation=Cessation(after="1h"))
     view = judged(record(*ran(), policy=policy), lost)

@@ -158,9 +158,9 @@ def prove_cessation(s: Situation) -> Step | None:
         return step
     match cease(s.view, known, s.listing):
         case None:
-            return Look(row="await cessation", why=_awaited(known.awaiting))
+            return Look(row="await cessation", why=_awaited(known))
         case datetime() as moment:
-            return Look(row="await cessation", why=_awaited(known.awaiting), at=s.local(moment))
+            return Look(row="await cessation", why=_awaited(known), at=s.local(moment))
         case event:
             return Append(events=(event,), row="cessation")
 
@@ -174,10 +174,12 @@ def _goes_on(current: ObjectView | None) -> bool:
     )
 
 
-def _awaited(nodes: tuple[str, ...]) -> str:
+def _awaited(known: ObjectView) -> str:
+    if known.nodes_back is not None:
+        return "no proof yet that the last execution is gone: its nodes respond, and have yet to kill what they should not run"
     which = (
-        f"nodes {', '.join(nodes)} respond"
-        if nodes
+        f"nodes {', '.join(known.awaiting)} respond"
+        if known.awaiting
         else "all nodes where it could have run respond"
     )
     return f"no proof yet that the last execution is gone: waiting until {which}"

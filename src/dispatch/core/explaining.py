@@ -164,6 +164,19 @@ def _just_ended(known: ObjectView) -> Explanation:
 def _awaiting_cessation(view: JobView, known: ObjectView) -> Explanation:
     decision = view.last_decision
     last = f"submission {known.submission} ended: {describe(decision.verdict)}" if decision else ""
+    if known.nodes_back is not None:
+        wait = view.header.declarations.kill_wait
+        return Explanation(
+            state=State.PENDING,
+            cause=Cause.AWAITING_CESSATION,
+            headline=f"awaiting proof until {_clock(known.nodes_back + wait)} that the last execution is gone",
+            why=(
+                last,
+                f"its nodes respond; they have {wait} to kill what they should not run",
+                *_reasons(view),
+            ),
+            todo=("It goes on by itself then.",),
+        )
     which = (
         f"nodes {', '.join(known.awaiting)}"
         if known.awaiting
