@@ -25,6 +25,7 @@ from core.builders import (
     succeeded,
     tell,
 )
+from dispatch.core.ceasing import nodes_wanted
 from dispatch.model.answers import Action
 from dispatch.model.journal import Verb
 from dispatch.model.policy import Policy, Rule
@@ -105,6 +106,13 @@ def test_what_lives_is_adopted_in_place_of_an_object_of_its_number_that_never_ra
     view, _ = settled_step(view, NEVER_RAN, succeeded(ref="twin"), sent=81)
     assert view.verdict is not None
     assert view.verdict.state is State.SUCCEEDED
+
+
+def test_of_what_is_adopted_after_a_restart_nobody_knows_where_it_ran_before() -> None:
+    for restarts, known in ((0, ("n1", "n2")), (1, ())):
+        view, _ = settled_step(record(policy=AGAIN), running(restarts=restarts), sent=100)
+        view, _ = settled_step(view, ended(restarts=restarts), sent=110)
+        assert nodes_wanted(view) == known
 
 
 def test_the_second_of_a_number_is_judged_as_the_first_was() -> None:

@@ -173,6 +173,7 @@ def test_a_job_whose_nodes_have_the_kill_wait_says_until_when() -> None:
     assert "until 2026-01-01T00:01:30Z" in found.headline
     assert "its nodes respond; they have 40s to kill what they should not run" in found.why
     assert found.todo == ("It goes on by itself then.",)
+    assert explain(tell(view, HoldAsked(instance=1, by="alice"))).todo == ()
 
 
 def test_a_job_that_is_held_for_want_of_proof_says_what_a_release_means() -> None:

@@ -26,7 +26,7 @@ from dispatch.core.ceasing import nodes_wanted
 from dispatch.model.answers import Action
 from dispatch.model.journal import Proof, StopAsked, Verb
 from dispatch.model.policy import Policy, Rule
-from dispatch.model.status import Cause, Observation
+from dispatch.model.status import Cause, Detail, Observation
 
 AGAIN = Policy(rules=(Rule(when=(Cause.PREEMPTED,), do=Action.RESUBMIT),))
 N2_AWAY = nodes(n1=True, n2=False)
@@ -87,6 +87,22 @@ def test_a_node_that_goes_away_once_the_kill_wait_has_begun_begins_it_again() ->
     assert waits(made) == ("await cessation", 190)
 
 
+def test_a_node_that_goes_away_within_the_save_window_begins_the_kill_wait_again() -> None:
+    view, _ = settled_step(record(*ran(), policy=AGAIN), ended(), sent=100)
+    view, _ = settled_step(view, ended(), sent=101, nodes=BOTH_UP)
+    view, made = settled_step(view, ended(), sent=129, nodes=N2_AWAY)
+    assert (view.objects[1].nodes_back, row(made)) == (None, "await save window")
+    view, made = settled_step(view, ended(), sent=131, nodes=BOTH_UP)
+    assert waits(made) == ("await cessation", 171)
+
+
+def test_a_read_of_no_nodes_says_nothing_of_the_kill_wait() -> None:
+    view, _ = settled_step(record(*ran(), policy=AGAIN), ended(), sent=100)
+    view, _ = settled_step(view, ended(), sent=101, nodes=BOTH_UP)
+    view, _ = settled_step(view, ended(), sent=110, nodes=())
+    assert view.objects[1].nodes_back == at(101)
+
+
 @pytest.mark.parametrize(
     ("between", "later"),
     [
@@ -94,10 +110,19 @@ def test_a_node_that_goes_away_once_the_kill_wait_has_begun_begins_it_again() ->
         ([ended(cleaning=True)], ended()),
         ([], ended(restarts=1)),
         ([], ended(started=at(50))),
+        ([], ended(detail=Detail(nodes=("n3",)))),
+        ([], ended(cause=Cause.FENCED)),
     ],
-    ids=["it ran on", "it is cleaned up", "it was requeued and ran", "it ran again"],
+    ids=[
+        "it ran on",
+        "it is cleaned up",
+        "it was requeued and ran",
+        "it ran again",
+        "elsewhere too",
+        "nobody knows where",
+    ],
 )
-def test_a_kill_wait_that_began_before_another_run_says_nothing(
+def test_a_kill_wait_that_began_before_more_was_known_says_nothing(
     between: list[Observation], later: Observation
 ) -> None:
     view, _ = settled_step(record(*ran(), policy=AGAIN), ended(), sent=100)
@@ -116,8 +141,13 @@ def test_an_end_under_another_boot_begins_the_kill_wait_again() -> None:
 
 @pytest.mark.parametrize(
     ("policy", "end", "stop"),
-    [(None, ended(), False), (AGAIN, succeeded(), False), (AGAIN, ended(), True)],
-    ids=["no rule", "a success", "a stop"],
+    [
+        (None, ended(), False),
+        (AGAIN, succeeded(), False),
+        (AGAIN, ended(), True),
+        (AGAIN, ended(final=False), False),
+    ],
+    ids=["no rule", "a success", "a stop", "it may be run again"],
 )
 def test_nodes_are_not_asked_where_nothing_follows(
     policy: Policy | None, end: Observation, *, stop: bool
@@ -125,4 +155,4 @@ def test_nodes_are_not_asked_where_nothing_follows(
     view, _ = settled_step(record(*ran(), policy=policy), end, sent=100)
     view = tell(view, StopAsked(by="alice")) if stop else view
     assert nodes_wanted(view) is None
-    assert row(step(view, end, sent=101, nodes=BOTH_UP)) == "await save window"
+    assert row(step(view, end, sent=101, nodes=BOTH_UP)) in ("await save window", "await finality")

@@ -25,7 +25,7 @@ CAUSES: dict[Cause, tuple[str, str]] = {
     Cause.UNSATISFIABLE: ("It can never start as it is.", "The reason of waiting, such as `PartitionTimeLimit`; as an end, `BadConstraints` on a job that never ran. A rule matches it only as an end."),
     Cause.REQUEUED: ("The scheduler runs the same object again by itself.", "Restart count and flags. Our objects are submitted with `--no-requeue`, so it is not expected."),
     Cause.AWAITING_READMISSION: ("A restarted object waits to be let in.", "Never."),
-    Cause.AWAITING_CESSATION: ("It is to run again, but the last execution is not proven gone.", "Our own: nodes of the last execution do not answer."),
+    Cause.AWAITING_CESSATION: ("It is to run again, but the last execution is not proven gone.", "Our own: nodes of the last execution do not answer, or have yet to kill what they should not run."),
     Cause.BACKING_OFF: ("It is to run again, at a time that has not come.", "Our own."),
     Cause.LAUNCH_FAILED: ("The job could not be launched; the command was not started, or not on all its nodes.", "slurmd's signals 53 and 54, the states and flags of the table below, or exit code 118 of the job script where it says so itself, or took no start ticket; srun's own failure (233: slurmd of a node did not answer), where no task of the command had failed."),
     Cause.NON_ZERO_EXIT: ("The command ended with an exit code other than 0.", "The job script's own end record, or the batch step under one boot of the controller. Without either it is `Unknown`."),

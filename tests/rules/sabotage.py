@@ -160,8 +160,8 @@ SABOTAGES: tuple[Sabotage, ...] = (
         CEASING, "after_a_loss_every_node_must_be_back_for_the_kill_wait",
     ),
     _broken(
-        "E4", f"{CORE}/folding.py", "        nodes_back=back,\n", "        nodes_back=known.nodes_back,\n",
-        "tests/core/test_kill_wait.py", "a_kill_wait_that_began_before_another_run_says_nothing",
+        "E4", f"{CORE}/folding.py", "return known if waits_for_the_same(before, known) else replace(known, nodes_back=None)", "return known",
+        "tests/core/test_kill_wait.py", "a_kill_wait_that_began_before_more_was_known_says_nothing",
     ),
     _broken(
         "E5", f"{CORE}/situation.py", "if verdict.cause is Cause.NON_ZERO_EXIT and not verdict.proven:", "if False:",

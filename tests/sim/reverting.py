@@ -12,10 +12,9 @@ from msgspec.structs import replace
 from dispatch.adapters.memory import Env, slurm_reading
 from dispatch.adapters.memory.records import Record, Stage
 from dispatch.adapters.memory.slurm_writing import SlurmWrites
-from dispatch.core import ceasing, ending, folding, reading, starting, stopping
+from dispatch.core import ending, folding, reading, starting, stopping
 from dispatch.core.sighting import move_of
 from dispatch.core.situation import Situation, final_verdict, known_as
-from dispatch.model.journal import Ceased, NodesBack, Proof
 from dispatch.model.policy import HOLD_BY_CESSATION
 from dispatch.model.quantity import Duration
 from dispatch.model.status import (
@@ -24,12 +23,12 @@ from dispatch.model.status import (
     Evidence,
     Gate,
     HoldSeen,
-    Listing,
     Observation,
     State,
     Verdict,
 )
 from dispatch.model.view import JobView, ObjectView, Sighting
+from dispatch.sim.mutants.ending import back_is_ceased_if_ordinary
 
 
 @contextmanager
@@ -162,18 +161,7 @@ def blame_the_controller_for_what_people_put_back() -> AbstractContextManager[No
 
 def take_an_ordinary_end_for_clean() -> AbstractContextManager[None]:
     """Ask of an execution that was preempted only that its nodes respond, not that they have done so for the kill wait."""
-    cease = ceasing.cease
-
-    def at_once(view: JobView, known: ObjectView, listing: Listing) -> Any:
-        found, decided = cease(view, known, listing), view.last_decision
-        preempted = decided is not None and decided.verdict.cause is Cause.PREEMPTED
-        lost = known is not view.current or known.awaiting_since is not None or bool(known.why)
-        responds = isinstance(found, NodesBack) or known.nodes_back is not None
-        if preempted and responds and not lost and not known.restarts:
-            return Ceased(submission=known.submission, proof=Proof.CLEANED)
-        return found
-
-    return put(ending, "cease", at_once)
+    return put(ending, "cease", back_is_ceased_if_ordinary)
 
 
 def take_what_had_failed_for_lost() -> AbstractContextManager[None]:

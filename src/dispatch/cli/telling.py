@@ -37,7 +37,7 @@ from dispatch.model.status import Evidence, Observation, Verdict
 
 PROOFS = {
     Proof.CLEANED: "the scheduler has cleaned up on every node",
-    Proof.NODES_BACK: "its nodes respond since, and had the time to kill what they should not run",
+    Proof.NODES_BACK: "its nodes have responded since, for as long as they need to kill what they should not run",
     Proof.NEVER_RAN: "it never ran",
     Proof.ASSUMED_GONE: "assumed, not proven",
 }

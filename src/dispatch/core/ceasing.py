@@ -11,11 +11,12 @@ from __future__ import annotations
 from datetime import datetime
 
 from dispatch.core.recovery import decide
-from dispatch.core.situation import final_verdict
+from dispatch.core.sighting import is_fenced, nodes_of
+from dispatch.core.situation import final_verdict, is_gone
 from dispatch.model.answers import Action
 from dispatch.model.journal import Awaiting, Ceased, HoldAsked, NodesBack, Proof
 from dispatch.model.policy import HOLD_BY_CESSATION, NO_RECOVERY
-from dispatch.model.status import Cause, Listing, NodeReport, State
+from dispatch.model.status import Listing, NodeReport, State
 from dispatch.model.view import JobView, ObjectView, Phase
 
 _MAY_RUN = frozenset({Phase.OPENING, Phase.OPEN, Phase.TAINTED, Phase.ENDED})
@@ -52,7 +53,7 @@ def _soon_awaited(view: JobView) -> ObjectView | None:
     if known is None or known.phase is not Phase.ENDED or known.seen is None or known.ended is None:
         return None
     verdict = final_verdict(known, known.seen.verdict)
-    if known.seen.cleaning or verdict.state is State.SUCCEEDED:
+    if not is_gone(known.seen) or verdict.state is State.SUCCEEDED:
         return None
     decided = decide(view, known, verdict, known.ended.sent)
     return None if decided.action is Action.FAIL else known
@@ -62,20 +63,6 @@ def nodes_wanted(view: JobView, *, fence: bool = False) -> tuple[str, ...] | Non
     """The nodes to read together with the job; empty means all where it could have run, absent that none need be."""
     known = whose_nodes(view, fence=fence)
     return None if known is None else nodes_of(known)
-
-
-def nodes_of(known: ObjectView) -> tuple[str, ...]:
-    """The nodes on which any execution of the object may have processes; empty where they are not all known."""
-    if known.ran_unseen or (
-        is_fenced(known) and not (known.seen and known.seen.verdict.detail.nodes)
-    ):
-        return ()
-    return tuple(sorted(known.ran_on))
-
-
-def is_fenced(known: ObjectView) -> bool:
-    """Whether its last launch was refused: then another one was made of it, which nobody may have seen (12, O4)."""
-    return known.seen is not None and known.seen.cause is Cause.FENCED
 
 
 def never_ran(known: ObjectView, *, fence: bool) -> bool:
@@ -118,14 +105,17 @@ def cease(
     return Ceased(submission=submission, proof=Proof.NODES_BACK, why=f"responding: {responding}")
 
 
-def begin_kill_wait(view: JobView, listing: Listing) -> NodesBack | None:
-    """Note that every node of an execution responds whose end is read, and not judged yet."""
+def begin_kill_wait(view: JobView, listing: Listing) -> NodesBack | Awaiting | None:
+    """Note that every node of an execution responds whose end is read, and not judged yet; or that one does no more."""
     known = whose_nodes(view, fence=listing.fence)
     if known is None or known is not view.current or known.phase is not Phase.ENDED:
         return None
-    if not listing.nodes or known.nodes_back is not None:
+    if not listing.nodes:
         return None
-    return None if _not_back(nodes_of(known), listing.nodes) else _back(known, listing)
+    lost = _not_back(nodes_of(known), listing.nodes)
+    if known.nodes_back is None:
+        return None if lost else _back(known, listing)
+    return Awaiting(submission=known.submission, nodes=lost, sent=listing.sent) if lost else None
 
 
 def _back(known: ObjectView, listing: Listing) -> NodesBack:
@@ -161,13 +151,9 @@ def _assume(view: JobView, known: ObjectView, listing: Listing) -> Ceased | date
 
 
 def _no_later(proven: datetime, assumed: Ceased | datetime | None) -> Ceased | datetime:
-    match assumed:
-        case Ceased():
-            return assumed
-        case datetime():
-            return min(proven, assumed)
-        case None:
-            return proven
+    if isinstance(assumed, Ceased):
+        return assumed
+    return proven if assumed is None else min(proven, assumed)
 
 
 def _hold_after(view: JobView, since: datetime, sent: datetime) -> HoldAsked | datetime | None:

@@ -175,7 +175,7 @@ def _awaiting_cessation(view: JobView, known: ObjectView) -> Explanation:
                 f"its nodes respond; they have {wait} to kill what they should not run",
                 *_reasons(view),
             ),
-            todo=("It goes on by itself then.",),
+            todo=() if view.hold is not None else ("It goes on by itself then.",),
         )
     which = (
         f"nodes {', '.join(known.awaiting)}"

@@ -17,6 +17,7 @@ from dispatch.core.sighting import (
     shows_the_same_hold,
     shows_the_same_run,
     skips_a_run,
+    waits_for_the_same,
 )
 from dispatch.model.answers import Action
 from dispatch.model.epoch import SCALE
@@ -279,14 +280,13 @@ def _seen(known: ObjectView, observation: Observation, read: Sighting) -> Object
         ended is None or ended.boot != read.boot or not shows_the_same_run(known.seen, observation)
     ):
         ended = read
-    back = known.nodes_back if ended and ended is known.ended and not observation.cleaning else None
     held = known.held if shows_the_same_hold(known.seen, observation) else None
     if hold_of(observation) is not None and (held is None or held.boot != read.boot):
         held = read
-    before, known = known.phase, _move(known, move_by(known, observation))
-    if known.phase is Phase.TAINTED and before is Phase.ENDED:
+    before, known = known, _move(known, move_by(known, observation))
+    if known.phase is Phase.TAINTED and before.phase is Phase.ENDED:
         known = replace(known, why=known.why or _why_it_is_back(known, read))
-    return replace(
+    known = replace(
         known,
         seen=observation,
         seen_at=read.sent,
@@ -294,11 +294,11 @@ def _seen(known: ObjectView, observation: Observation, read: Sighting) -> Object
         ran_on=nodes_with(known.ran_on, observation),
         ran_unseen=known.ran_unseen or skips_a_run(known, observation),
         ended=ended,
-        nodes_back=back,
         held=held,
         missing=None,
         boot=read.boot,
     )
+    return known if waits_for_the_same(before, known) else replace(known, nodes_back=None)
 
 
 def _why_it_is_back(known: ObjectView, read: Sighting) -> str:
@@ -363,6 +363,7 @@ def _adopted(view: JobView, event: Adopted) -> JobView:
         seen=observation,
         ran=observation if has_run(observation) else None,
         ran_on=nodes_with((), observation),
+        ran_unseen=observation.restarts > 0,
         why="the record did not know it" if phase is Phase.TAINTED else "",
     )
     return _put(view, adopted)
@@ -371,7 +372,9 @@ def _adopted(view: JobView, event: Adopted) -> JobView:
 def _widened(view: JobView, event: BoundsGrew) -> JobView:
     # Bounds never shrink, whatever the event says (12, T5).
     declarations = view.header.declarations.widened(event.declarations)
-    return replace(view, header=replace(view.header, declarations=declarations))
+    # Reads that were no later than the bound of before, or nearer to one another than it is now, tell nothing (12, R2).
+    unread = tuple(OpenIntent(intent=known.intent) for known in view.intents)
+    return replace(view, header=replace(view.header, declarations=declarations), intents=unread)
 
 
 # --- people

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dispatch.core.automaton import Move
-from dispatch.model.status import Gate, Observation, State
+from dispatch.model.status import Cause, Gate, Observation, State
 from dispatch.model.view import Hold, ObjectView, Phase
 
 PUT_BACK = "somebody has put it back after its end"
@@ -71,3 +71,23 @@ def shows_the_same_run(before: Observation | None, now: Observation) -> bool:
 def shows_the_same_hold(before: Observation | None, now: Observation) -> bool:
     """Whether both show one hold of ours, or none."""
     return before is not None and hold_of(before) == hold_of(now)
+
+
+def nodes_of(known: ObjectView) -> tuple[str, ...]:
+    """The nodes on which any execution of the object may have processes; empty where they are not all known."""
+    if known.ran_unseen or (
+        is_fenced(known) and not (known.seen and known.seen.verdict.detail.nodes)
+    ):
+        return ()
+    return tuple(sorted(known.ran_on))
+
+
+def is_fenced(known: ObjectView) -> bool:
+    """Whether its last launch was refused: then another one was made of it, which nobody may have seen (12, O4)."""
+    return known.seen is not None and known.seen.cause is Cause.FENCED
+
+
+def waits_for_the_same(before: ObjectView, now: ObjectView) -> bool:
+    """Whether a read leaves the kill wait as it is: it shows the same end, clean, and the same nodes."""
+    same = now.ended is not None and now.ended is before.ended and nodes_of(now) == nodes_of(before)
+    return same and now.seen is not None and not now.seen.cleaning

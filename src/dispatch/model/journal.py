@@ -16,8 +16,11 @@ from dispatch.model.policy import Budget, Changes
 from dispatch.model.quantity import Duration
 from dispatch.model.status import Observation, Verdict
 
-SCHEMA = 1
-"""The schema of the events below. It rises when an older dispatch could misread what a newer one writes."""
+SCHEMA = 2
+"""The schema of the events below. It rises when an older dispatch could misread what a newer one writes.
+
+2: ``nodesBack`` may come before the verdict, and counts no more once another end is read.
+"""
 
 
 class Actor(Value):

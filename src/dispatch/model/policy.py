@@ -193,7 +193,7 @@ PROOF = "proof"
 
 
 class Cessation(Value):
-    """What a new copy needs after an end whose processes may live on: proof, or a declared wait.
+    """What a new copy needs after an end, since processes may live on: proof, or a declared wait.
 
     ``after`` is ``proof`` or a duration; ``holdAfter`` holds the job when no proof has come by then.
     """

@@ -14,8 +14,9 @@ from datetime import datetime, timedelta
 
 from msgspec.structs import replace
 
-from dispatch.core.ceasing import nodes_of, whose_nodes
+from dispatch.core.ceasing import awaited, whose_nodes
 from dispatch.core.deciding import next_step
+from dispatch.core.sighting import nodes_of
 from dispatch.model.answers import Capability
 from dispatch.model.errors import (
     Conflict,
@@ -238,7 +239,7 @@ class Engine:
                     found.append(self._faulty(one.view.id, after))
                 case JobView():
                     # The record moved by what this very listing said, and by nobody else: it still stands (0005).
-                    found.append(Read(after, replace(one.listing, version=after.version)))
+                    found.append(Read(after, _carried(one.view, after, one.listing)))
         return found
 
     async def _with_nodes(self, unread: Sequence[Unread]) -> list[Read | Standing]:
@@ -260,18 +261,19 @@ class Engine:
         """Read the nodes of each job, or say why they cannot be read."""
         async with asyncio.TaskGroup() as group:
             tasks = [
-                (one, group.create_task(self._nodes(one.known), name=f"nodes of {one.view.id}"))
+                (one, group.create_task(self._nodes(one), name=f"nodes of {one.view.id}"))
                 for one in unread
             ]
         return [(one, task.result()) for one, task in tasks]
 
-    async def _nodes(self, known: ObjectView) -> tuple[NodeReport, ...] | Exception:
+    async def _nodes(self, one: Unread) -> tuple[NodeReport, ...] | Exception:
         if not isinstance(self.backend, CessationSignal):
             return ()
         try:
-            return await self.backend.nodes(nodes_of(known), known.ref)
+            return await self.backend.nodes(nodes_of(one.known), one.known.ref)
         except Exception as error:  # noqa: BLE001 - told by kind
-            return error
+            # An end can be judged without them: only its kill wait begins later.
+            return error if awaited(one.view) is not None else ()
 
     def _one(self, one: Read) -> Standing | Wanted | Unread | Growing:
         """Decide on one job; a fault of it never stops the others."""
@@ -334,6 +336,16 @@ LEFT_ALONE = timedelta(minutes=1)
 
 POLLED_ROWS = frozenset({"await landing", "await evidence", "await cessation", "await save window"})
 """Waits that may end before their time, so that they are polled too."""
+
+
+def _carried(before: JobView, after: JobView, listing: Listing) -> Listing:
+    """The listing for the view that has grown by it; its nodes stand only where the same are asked of the same object."""
+    asked = [
+        None if known is None else (known.submission, nodes_of(known))
+        for known in (whose_nodes(view, fence=listing.fence) for view in (before, after))
+    ]
+    nodes = listing.nodes if asked[0] == asked[1] and listing.nodes else None
+    return replace(listing, version=after.version, nodes=nodes)
 
 
 def _by_job(

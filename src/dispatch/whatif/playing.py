@@ -13,10 +13,11 @@ from typing import NamedTuple, assert_never
 
 from msgspec.structs import replace
 
-from dispatch.core.ceasing import nodes_of, whose_nodes
+from dispatch.core.ceasing import whose_nodes
 from dispatch.core.deciding import next_step
 from dispatch.core.folding import fold
 from dispatch.core.recovery import effective_job, excluded_nodes
+from dispatch.core.sighting import nodes_of
 from dispatch.model.answers import ClusterIdentity, Declarations
 from dispatch.model.epoch import ulid
 from dispatch.model.job import Job

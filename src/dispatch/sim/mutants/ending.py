@@ -51,7 +51,8 @@ def _back_is_ceased(view: JobView, known: ObjectView, listing: Listing) -> Any:
     return found
 
 
-def _back_is_ceased_if_ordinary(view: JobView, known: ObjectView, listing: Listing) -> Any:
+def back_is_ceased_if_ordinary(view: JobView, known: ObjectView, listing: Listing) -> Any:
+    """Ask of an execution that was preempted only that its nodes respond, not that they have done so for the kill wait."""
     decided = view.last_decision
     preempted = decided is not None and decided.verdict.cause is Cause.PREEMPTED
     lost = known is not view.current or known.awaiting_since is not None or bool(known.why)
@@ -130,7 +131,7 @@ MUTANTS = (
     Mutant(
         "no kill wait after an ordinary end", "E4",
         "A node that was given up while it cleaned up may be back a moment ago.",
-        (Swap(ending, "cease", _back_is_ceased_if_ordinary),), 30, climates.GIVEN_UP,
+        (Swap(ending, "cease", back_is_ceased_if_ordinary),), 30, climates.GIVEN_UP,
     ),
     Mutant(
         "lost nodes are not awaited", "E4",
