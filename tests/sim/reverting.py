@@ -15,6 +15,7 @@ from dispatch.adapters.memory.slurm_writing import SlurmWrites
 from dispatch.core import ending, folding, reading, starting, stopping
 from dispatch.core.sighting import move_of
 from dispatch.core.situation import Situation, final_verdict, known_as
+from dispatch.model.journal import BoundsGrew
 from dispatch.model.policy import HOLD_BY_CESSATION
 from dispatch.model.quantity import Duration
 from dispatch.model.status import (
@@ -174,6 +175,16 @@ def take_what_had_failed_for_lost() -> AbstractContextManager[None]:
     return put(slurm_reading, "_lost_or_failed", lost)
 
 
+def count_reads_of_before_the_bounds_grew() -> AbstractContextManager[None]:
+    """Let reads settle a write that were as far from one another as a call took before the bounds grew."""
+    widened = folding._widened
+
+    def keeping_them(view: JobView, event: BoundsGrew) -> JobView:
+        return replace(widened(view, event), intents=view.intents)
+
+    return put(folding, "_widened", keeping_them)
+
+
 MISTAKES: dict[str, Callable[[], AbstractContextManager[None]]] = {
     mistake.__name__: mistake
     for mistake in (
@@ -188,5 +199,6 @@ MISTAKES: dict[str, Callable[[], AbstractContextManager[None]]] = {
         blame_the_controller_for_what_people_put_back,
         take_an_ordinary_end_for_clean,
         take_what_had_failed_for_lost,
+        count_reads_of_before_the_bounds_grew,
     )
 }
