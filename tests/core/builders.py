@@ -7,8 +7,10 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from dispatch.core.ceasing import whose_nodes
 from dispatch.core.deciding import next_step
 from dispatch.core.folding import fold
+from dispatch.core.sighting import nodes_of
 from dispatch.model.answers import Action, ClusterIdentity, Declarations
 from dispatch.model.job import Job
 from dispatch.model.journal import (
@@ -310,3 +312,9 @@ def planned(view: JobView, *actions: Action) -> JobView:
     """The same job, its rules planned with these actions."""
     plan = Plan(rules=tuple(PlannedRule(rule=i, action=a) for i, a in enumerate(actions)))
     return replace(view, header=replace(view.header, plan=plan))
+
+
+def nodes_wanted(view: JobView, *, fence: bool = False) -> tuple[str, ...] | None:
+    """The nodes that are read together with the job; empty means all where it could have run, absent that none are."""
+    known = whose_nodes(view, fence=fence)
+    return None if known is None else nodes_of(known)

@@ -12,6 +12,7 @@ from core.builders import (
     held,
     kinds,
     nodes,
+    nodes_wanted,
     opened,
     queued,
     ran,
@@ -25,7 +26,6 @@ from core.builders import (
     succeeded,
     tell,
 )
-from dispatch.core.ceasing import nodes_wanted
 from dispatch.model.answers import Action
 from dispatch.model.journal import Verb
 from dispatch.model.policy import Policy, Rule

@@ -16,6 +16,7 @@ from core.builders import (
     intent,
     judged,
     nodes,
+    nodes_wanted,
     opened,
     opening,
     queued,
@@ -31,7 +32,6 @@ from core.builders import (
     tell,
     waits,
 )
-from dispatch.core.ceasing import nodes_wanted
 from dispatch.model.answers import Action
 from dispatch.model.journal import (
     AnyEvent,

@@ -17,6 +17,7 @@ from core.builders import (
     header,
     held,
     nodes,
+    nodes_wanted,
     opened,
     opening,
     queued,
@@ -32,7 +33,6 @@ from core.builders import (
     tell,
     waits,
 )
-from dispatch.core.ceasing import nodes_wanted
 from dispatch.model.answers import Action
 from dispatch.model.journal import (
     HoldAsked,

@@ -12,6 +12,7 @@ from core.builders import (
     judged,
     kinds,
     nodes,
+    nodes_wanted,
     ran,
     record,
     row,
@@ -22,7 +23,6 @@ from core.builders import (
     tell,
     waits,
 )
-from dispatch.core.ceasing import nodes_wanted
 from dispatch.model.answers import Action
 from dispatch.model.journal import Proof, StopAsked, Verb
 from dispatch.model.policy import Policy, Rule

@@ -17,13 +17,13 @@ from core.builders import (
     header,
     key,
     nodes,
+    nodes_wanted,
     queued,
     record,
     running,
     s,
     tell,
 )
-from dispatch.core.ceasing import nodes_wanted
 from dispatch.core.deciding import next_step
 from dispatch.core.explaining import explain
 from dispatch.core.recovery import effective_job, excluded_nodes

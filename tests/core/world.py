@@ -13,8 +13,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
-from core.builders import JOB, STORE, entry, header, s
-from dispatch.core import ceasing
+from core.builders import JOB, STORE, entry, header, nodes_wanted, s
 from dispatch.core.folding import fold
 from dispatch.model.answers import Action
 from dispatch.model.errors import CorruptRecord
@@ -290,7 +289,7 @@ def observe(w: World, k: int, x: Obj) -> Observation:
 
 def read(w: World) -> Listing:
     """Read every object, and the nodes where the record wants them."""
-    wanted = ceasing.nodes_wanted(w.view)
+    wanted = nodes_wanted(w.view)
     reports = None
     if wanted is not None:
         away = {f"n{number}" for number, back in w.ghosts if not back}

@@ -59,12 +59,6 @@ def _soon_awaited(view: JobView) -> ObjectView | None:
     return None if decided.action is Action.FAIL else known
 
 
-def nodes_wanted(view: JobView, *, fence: bool = False) -> tuple[str, ...] | None:
-    """The nodes to read together with the job; empty means all where it could have run, absent that none need be."""
-    known = whose_nodes(view, fence=fence)
-    return None if known is None else nodes_of(known)
-
-
 def never_ran(known: ObjectView, *, fence: bool) -> bool:
     """Whether the object ended, by a read of its end, without ever having been given nodes.
 
