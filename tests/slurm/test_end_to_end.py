@@ -53,15 +53,23 @@ def test_a_job_on_two_nodes_succeeds_and_its_tasks_know_who_they_are(site: Site)
 
 def test_a_second_launch_of_an_epoch_is_fenced_and_the_job_goes_on_uncharged(site: Site) -> None:
     job = site.submit("true")
-    site.until(job, lambda view: view.current is not None)
+    site.turn(job)  # its start
     current = site.system.view(job).current
     assert current is not None
+    assert current.phase is Phase.GATED
     # By hand: the ticket of a launch that a controller which crashed would have made before this one.
     ticket = (
         f"mkdir -p ~/.dispatch/runs/{job}; printf 'epoch=1000000\\nattempt={current.attempt}\\n"
         f"jobid=1\\nnode=n4\\nnodes=n4\\nrestarts=0\\nstarted=1\\n' > ~/.dispatch/runs/{job}/1000000.start"
     )
     site.lab.text("alice", "sh", "-c", ticket)
+    site.turn(
+        job
+    )  # its open; a read before Slurm has launched it would tell of a start that was forgotten
+    end = time.monotonic() + 60
+    while not site.squeue(job)[0].endswith((" FAILED", " COMPLETED")):
+        assert time.monotonic() < end, site.squeue(job)
+        time.sleep(0.1)
     view = site.end(job)
     (decided,) = site.events(job, Decided)
     assert decided.verdict.cause is Cause.FENCED
