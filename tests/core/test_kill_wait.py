@@ -78,22 +78,21 @@ def test_no_kill_wait_begins_while_a_node_is_away_or_may_still_clean_up() -> Non
     assert waits(made) == ("await cessation", 167)
 
 
-def test_a_node_that_goes_away_once_the_kill_wait_has_begun_begins_it_again() -> None:
+@pytest.mark.parametrize(
+    ("gone", "waiting", "back"),
+    [(129, "await save window", 131), (135, "await cessation", 150)],
+    ids=["within the save window", "after it"],
+)
+def test_a_node_that_goes_away_once_the_kill_wait_has_begun_begins_it_again(
+    gone: int, waiting: str, back: int
+) -> None:
     view, _ = settled_step(record(*ran(), policy=AGAIN), ended(), sent=100)
     view, _ = settled_step(view, ended(), sent=101, nodes=BOTH_UP)
-    view, _ = settled_step(view, ended(), sent=135, nodes=N2_AWAY)
-    assert view.objects[1].awaiting == ("n2",)
-    view, made = settled_step(view, ended(), sent=150, nodes=BOTH_UP)
-    assert waits(made) == ("await cessation", 190)
-
-
-def test_a_node_that_goes_away_within_the_save_window_begins_the_kill_wait_again() -> None:
-    view, _ = settled_step(record(*ran(), policy=AGAIN), ended(), sent=100)
-    view, _ = settled_step(view, ended(), sent=101, nodes=BOTH_UP)
-    view, made = settled_step(view, ended(), sent=129, nodes=N2_AWAY)
-    assert (view.objects[1].nodes_back, row(made)) == (None, "await save window")
-    view, made = settled_step(view, ended(), sent=131, nodes=BOTH_UP)
-    assert waits(made) == ("await cessation", 171)
+    view, made = settled_step(view, ended(), sent=gone, nodes=N2_AWAY)
+    assert (view.objects[1].nodes_back, view.objects[1].awaiting) == (None, ("n2",))
+    assert row(made) == waiting
+    view, made = settled_step(view, ended(), sent=back, nodes=BOTH_UP)
+    assert waits(made) == ("await cessation", back + 40)
 
 
 def test_a_read_of_no_nodes_says_nothing_of_the_kill_wait() -> None:

@@ -63,9 +63,8 @@ def test_a_second_launch_of_an_epoch_is_fenced_and_the_job_goes_on_uncharged(sit
         f"jobid=1\\nnode=n4\\nnodes=n4\\nrestarts=0\\nstarted=1\\n' > ~/.dispatch/runs/{job}/1000000.start"
     )
     site.lab.text("alice", "sh", "-c", ticket)
-    site.turn(
-        job
-    )  # its open; a read before Slurm has launched it would tell of a start that was forgotten
+    # Its open. A read before Slurm has launched it would tell of a start that was forgotten.
+    site.turn(job)
     end = time.monotonic() + 60
     while not site.squeue(job)[0].endswith((" FAILED", " COMPLETED")):
         assert time.monotonic() < end, site.squeue(job)

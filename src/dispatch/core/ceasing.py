@@ -52,9 +52,9 @@ def _soon_awaited(view: JobView) -> ObjectView | None:
     known = view.current
     if known is None or known.phase is not Phase.ENDED or known.seen is None or known.ended is None:
         return None
-    verdict = final_verdict(known, known.seen.verdict)
-    if not is_gone(known.seen) or verdict.state is State.SUCCEEDED:
+    if not is_gone(known.seen) or known.seen.state is State.SUCCEEDED:
         return None
+    verdict = final_verdict(known, known.seen.verdict)
     decided = decide(view, known, verdict, known.ended.sent)
     return None if decided.action is Action.FAIL else known
 
@@ -101,10 +101,10 @@ def cease(
 
 def begin_kill_wait(view: JobView, listing: Listing) -> NodesBack | Awaiting | None:
     """Note that every node of an execution responds whose end is read, and not judged yet; or that one does no more."""
+    if not listing.nodes:
+        return None
     known = whose_nodes(view, fence=listing.fence)
     if known is None or known is not view.current or known.phase is not Phase.ENDED:
-        return None
-    if not listing.nodes:
         return None
     lost = _not_back(nodes_of(known), listing.nodes)
     if known.nodes_back is None:

@@ -340,12 +340,13 @@ POLLED_ROWS = frozenset({"await landing", "await evidence", "await cessation", "
 
 def _carried(before: JobView, after: JobView, listing: Listing) -> Listing:
     """The listing for the view that has grown by it; its nodes stand only where the same are asked of the same object."""
-    asked = [
-        None if known is None else (known.submission, nodes_of(known))
-        for known in (whose_nodes(view, fence=listing.fence) for view in (before, after))
-    ]
-    nodes = listing.nodes if asked[0] == asked[1] and listing.nodes else None
-    return replace(listing, version=after.version, nodes=nodes)
+    stand = listing.nodes and _asked(before, listing) == _asked(after, listing)
+    return replace(listing, version=after.version, nodes=listing.nodes if stand else None)
+
+
+def _asked(view: JobView, listing: Listing) -> tuple[int, tuple[str, ...]] | None:
+    known = whose_nodes(view, fence=listing.fence)
+    return None if known is None else (known.submission, nodes_of(known))
 
 
 def _by_job(

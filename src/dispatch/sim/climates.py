@@ -90,7 +90,7 @@ GIVEN_UP = under(
         reactions=("a node is lost",),
         after=("begins",),
         within=30,
-        settings=(("kill_delay", Duration(seconds=28)), ("slurmd_timeout", Duration(seconds=20))),
+        settings=LOSING_NODES.climate.settings,
     )
 )
 """A node is lost about when its execution is preempted, and the controller gives it up while it cleans up."""

@@ -157,16 +157,13 @@ def _ended(world: World, item: WorldObject, source: Source) -> Verdict:
     evidence = _evidence(source, world.now, record, record.reason)
     ticket = _ticket(world, item)
     overtaken = record.fenced or record.refused or _is_missing(record) or not record.nodes
-    if ticket and ticket.end and record.state == "NODE_FAIL" and not overtaken:
-        # The controller hung as it ended, or had given the node up. A success is the program's own (12, E6), and on one
-        # node every end is; on several the other nodes' part may have failed because its peer was lost.
-        overtaken = ticket.end == "0:0" or len(ticket.nodes) == 1
-        if not overtaken:
-            evidence = (*evidence, _ticket_evidence(world, f"ended {ticket.end}"))
-            return _lost_or_failed(record, ticket.end, evidence)
-    if ticket and ticket.end and overtaken:
-        # Slurm tells of a launch of its own; the program's end is the job script's (12, E5 and E6).
-        return by_exit(ticket.end, (*evidence, _ticket_evidence(world, f"ended {ticket.end}")))
+    if ticket and ticket.end and (overtaken or record.state == "NODE_FAIL"):
+        evidence = (*evidence, _ticket_evidence(world, f"ended {ticket.end}"))
+        # Where Slurm tells of a launch of its own, the program's end is the job script's (12, E5). Where it tells of a lost
+        # node, a success is (12, E6), and on one node every end; on several a part may have failed because its peer was lost.
+        if overtaken or ticket.end == "0:0" or len(ticket.nodes) == 1:
+            return by_exit(ticket.end, evidence)
+        return _lost_or_failed(record, ticket.end, evidence)
     if ticket and not record.nodes:
         # Slurm says that it never ran, and the job script that it started: processes of it may live.
         evidence = (*evidence, _ticket_evidence(world, "started"))
